@@ -7,13 +7,14 @@ READY  := $(VENV)/.ready
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 SEEDS  ?= 3000
 SCHEDULES ?= 2000
+CASES  ?= 1000
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench big sim experiments readers fuzz mutants record flood soak chaos crowd hostile cluster namespaces clean
+.PHONY: help setup demo test check format bench big sim experiments readers fuzz fuzz-sql mutants record flood soak chaos crowd hostile cluster namespaces clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make the virtual environment, install pinned packages, find or install a Java
 
@@ -51,6 +52,9 @@ readers: $(READY) $(VENV)/.readers ## Read answers with DuckDB, pandas and polar
 
 fuzz: $(READY) ## Throw mutated bytes at every decoder
 	$(BIN)/python -m fuzz
+
+fuzz-sql: $(READY) ## Random queries over random records: the split equals one Spark (CASES=100000)
+	$(BIN)/python -m fuzz_sql --cases $(CASES)
 
 mutants: $(READY) ## Plant small mistakes, one at a time: each must make a test fail
 	$(BIN)/python -m mutants --jobs $$(nproc)

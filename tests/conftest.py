@@ -21,10 +21,22 @@ if TYPE_CHECKING:
 
     from headwater.spark.jvm.session import RunningSpark
 
-MODULES_MAX = 8
+MODULES_MAX = 16
 """Modules that share a JVM."""
 SHARE_MAX = 0.5
 """Of a limit of the JVM (heap, metaspace, code cache): beyond, the next module gets another."""
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+INTERPRETED_MODULES = (
+    "tests/conformance/test_formats_equal_central.py",
+    "tests/conformance/test_generated_queries.py",
+    "tests/conformance/test_parts_equal_central.py",
+    "tests/conformance/test_queries.py",
+)
+"""In them Spark interprets what it compiles elsewhere, as for an agent: with many queries over few
+records, compiling is most of the work. It holds for sessions that are made meanwhile."""
 WORDS_SHOWN = 2_000
 DEATH = signal.SIGUSR2
 """Our own watcher sends it to our own main thread."""
@@ -47,6 +59,8 @@ class SparkHouse:
         self._directory = directory
         self._running: RunningSpark | None = None
         self._modules: set[str] = set()
+        self._module = ""
+        """The newest that began."""
         self._kept: dict[str, Any] = {}
         self._is_told = False
         self._is_armed = False
@@ -58,10 +72,17 @@ class SparkHouse:
         if self._running is None or not self._running.is_alive():
             self._start()
         assert self._running is not None
+        conf = self._running.session.sparkContext._jsc.sc().conf()
+        for name, value in INTERPRETED.items():
+            if self._module.startswith(INTERPRETED_MODULES):
+                conf.set(name, value)
+            else:
+                conf.remove(name)
         return self._running
 
     def enter(self, module: str) -> None:
         """A module begins: another JVM if this one has served long enough, or has died."""
+        self._module = module
         if module in self._modules:
             return
         if self._running is not None and self._is_used_up(self._running):

@@ -27,7 +27,7 @@ PLAIN = {
         bound call cert check checker codec config connection content copy directory disk
         encoding end entry error event file function glob header index input interval item
         java job json jvm key kind latency layout limit line load lock log memory merge message
-        name network output pattern process queue reply request rule run runner schema session
+        name network output pattern process queue reply request rule run runner schema
         setting size snapshot sql table tcp text thread time tls type value view write
         """,
     "SQL's own: an aggregate by its name": "extreme sum",
@@ -37,8 +37,8 @@ PLAIN = {
         telling watch why work
         """,
     "plain English: what became of something": """
-        asked awaited closed compared delivered departed ended failed finished followed former
-        found given guessed held installed kept known linked missing named prepared published
+        asked awaited closed compared counted delivered departed ended failed finished followed
+        former found given guessed held installed kept known linked missing named prepared published
         readable reader refused running sampled shown signed simulated suspended unreadable waiting
         whole
         """,

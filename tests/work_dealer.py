@@ -25,9 +25,8 @@ BUNDLED = (
 LONGEST = (
     "tests/awkward/test_awkward.py",
     "tests/sim/test_sweep.py",
-    "tests/conformance/test_files_equal_central.py",
-    "tests/cli/test_try_command.py",
     "tests/conformance/test_federated_equals_central.py",
+    "tests/cli/test_try_command.py",
     "tests/sim/test_checkers_can_fail.py",
     "tests/conformance/test_examples.py",
     "tests/processes/test_soak.py",

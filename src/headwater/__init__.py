@@ -6,4 +6,4 @@ and ``sim``, which each know one thing outside us; ``node``, ``sql`` and ``infer
 down only. ``docs/reading_order.md`` says where to begin.
 """
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"

@@ -12,6 +12,13 @@ class HeadwaterError(Exception):
 class QueryRefused(HeadwaterError):
     """A statement that can't be run as written; the message points at the place in the text."""
 
+    def __init__(self, message: str, *, offset: int | None = None, said: str = "") -> None:
+        super().__init__(message)
+        self.offset = offset
+        """Of the place, in the person's text; None: it is about no place in particular."""
+        self.said = said or message
+        """The sentence alone."""
+
 
 class ConfigurationError(HeadwaterError):
     """A configuration file, roster or option that can't be used as it is."""

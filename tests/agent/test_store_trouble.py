@@ -34,7 +34,7 @@ def test_an_agent_whose_store_has_to_be_opened_anew_does_not_sit_for_ever(
     async def work(runtime: SiteRuntime) -> None:
         store = getattr(runtime.stores, which)
         manifest = store.manifest if which == "cube" else store._manifest
-        manifest._broken = "manifest.sqlite: committing: disk I/O error"
+        manifest._tables.broken = "manifest.sqlite: committing: disk I/O error"
         await until(lambda: runtime.failure)
         assert "disk I/O error; nothing more is written until it is opened anew" in runtime.failure
         assert StoreBroken.__name__ in runtime.failure

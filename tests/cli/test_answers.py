@@ -2,6 +2,8 @@
 
 import csv
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -147,3 +149,66 @@ def test_the_headline_and_the_table_say_how_many_groups_were_left_out(
     write_answers([StreamAnswers("s", [lacking], [pa.table({"n": [1]})])], OutputFormat.TABLE, None)
     assert "final, 2 left out" in capsys.readouterr().out
     assert "left out" not in headline(header(0, left_out={"count": 0, "named": []}))
+
+
+AWKWARD = pa.table(
+    {
+        "near": pa.array([float("nan"), float("-inf"), 0.5, None]),
+        "list": pa.array([[1.5, float("inf")], [], None, [None]], pa.list_(pa.float64())),
+        "by_flag": pa.array(
+            [[(True, 1)], [], None, [(False, None)]], pa.map_(pa.bool_(), pa.int64())
+        ),
+        "by_day": pa.array([[(-800_000, 1)], [(0, 2)], None, []], pa.map_(pa.int32(), pa.int64())),
+        "day": pa.array([-800_000, 0, None, 0], pa.int32()).cast(pa.date32()),
+        "cell": pa.array([b"\xff\x00", b"", None, b"a"]),
+        "deep": pa.array(
+            [{"a": {"b": 1, "c": [Decimal("1.50")]}}] * 3 + [None],
+            pa.struct(
+                [("a", pa.struct([("b", pa.int64()), ("c", pa.list_(pa.decimal128(5, 2)))]))]
+            ),
+        ),
+    }
+)
+
+
+def test_what_json_lacks_is_told_from_null(capsys: pytest.CaptureFixture[str]) -> None:
+    write_answers([StreamAnswers("s", [header(0)], [AWKWARD])], OutputFormat.JSON, None)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["near"] for row in rows] == ["NaN", "-Infinity", 0.5, None]
+    assert [row["list"] for row in rows] == [[1.5, "Infinity"], [], None, [None]]
+    assert [row["by_flag"] for row in rows] == [{"true": 1}, {}, None, {"false": None}]
+    assert [row["by_day"] for row in rows] == [{"-800000": 1}, {"0": 2}, None, {}]
+    assert [row["cell"] for row in rows] == ["/wA=", "", None, "YQ=="]
+    assert rows[1]["day"] == "1970-01-01"
+    assert rows[0]["day"].startswith("-0221"), "before the years that Python knows"
+    assert rows[0]["deep"] == {"a": {"b": 1, "c": [1.5]}}
+
+
+def test_csv_has_lists_and_maps_as_json_and_fields_of_structs_as_columns(tmp_path: Path) -> None:
+    write_answers(
+        [StreamAnswers("s", [header(0)], [AWKWARD])], OutputFormat.CSV, tmp_path / "s.csv"
+    )
+    with (tmp_path / "s.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows[0]["list"] == '[1.5,"Infinity"]'
+    assert rows[0]["by_flag"] == '{"true":1}'
+    assert (rows[0]["deep.a.b"], rows[0]["deep.a.c"]) == ("1", "[1.50]")
+    assert (rows[0]["cell"], rows[2]["cell"]) == ("/wA=", "")
+
+
+def test_a_table_shows_every_type(capsys: pytest.CaptureFixture[str]) -> None:
+    write_answers([StreamAnswers("s", [header(0)], [AWKWARD])], OutputFormat.TABLE, None)
+    shown = capsys.readouterr().out
+    assert "NaN" in shown
+    assert "/wA=" in shown
+
+
+@pytest.mark.parametrize("key", [pa.decimal128(5, 2), pa.date32(), pa.list_(pa.int64())])
+def test_a_map_may_have_any_keys(key: pa.DataType, capsys: pytest.CaptureFixture[str]) -> None:
+    value = {"decimal128(5, 2)": Decimal("1.50"), "date32[day]": date(2020, 1, 1)}.get(
+        str(key), [1]
+    )
+    table = pa.table({"m": pa.array([[(value, 1)]], pa.map_(key, pa.int64()))})
+    write_answers([StreamAnswers("s", [header(0)], [table])], OutputFormat.JSON, None)
+    (found,) = json.loads(capsys.readouterr().out)["m"]
+    assert found == {"decimal128(5, 2)": "1.50", "date32[day]": "2020-01-01"}.get(str(key), "[1]")

@@ -13,7 +13,8 @@ from headwater.agent.control import control_api as api
 from headwater.agent.control import operator_client
 from headwater.cli import main, reach
 from headwater.cli.commands import run_command
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.sql.compile import compile_statements
 
 HEAD = "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');\n"
 COUNT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');\n"
@@ -172,3 +173,42 @@ def test_where_the_statements_come_from_the_terminal_nobody_is_asked_on_it(
     answered(monkeypatch, "y")
     with pytest.raises(ConfigurationError, match="no terminal to ask on"):
         run_command._ask_to_replace([compared("a", api.Standing.CHANGED)], Path("-"))
+
+
+def test_a_file_with_several_faults_is_refused_with_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The agent that is asked names the first."""
+    text = FILE.replace("'1 minute'", "'1 month'")
+
+    def refuse(*_: Any) -> None:
+        compile_statements(text, root="fra", installer="fra", next_counter=1)
+
+    assert run_of(tmp_path, monkeypatch, text, refuse) == main.EXIT_REFUSED
+    said = capsys.readouterr().err
+    assert "2 faults" in said
+    assert "line 3:" in said
+    assert "line 5:" in said
+
+
+def test_a_refusal_that_is_not_about_the_statements_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise HeadwaterError("olga is a viewer, who changes nothing")
+
+    assert run_of(tmp_path, monkeypatch, FILE.replace("'1 minute'", "'1 month'"), refuse)
+    said = capsys.readouterr().err
+    assert "olga is a viewer" in said
+    assert "faults" not in said
+
+
+def run_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refuse: Callable[..., Any]
+) -> int:
+    monkeypatch.setattr(reach, "ask", refuse)
+    file = tmp_path / "queries.sql"
+    file.write_text(text)
+    with pytest.raises(SystemExit) as ended:
+        main.main(["run", str(file)])
+    return int(ended.value.code or 0)

@@ -322,7 +322,7 @@ def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
     )  # fmt: skip
     left_out = {window: LeftOut(count=window) for window in range(1, 9)}
     lines = try_command.left_out_lines(StreamResult(query, (), left_out=left_out))
-    assert lines[0] == "n: window from 1970-01-01T00:01:00Z: 1 group was left out"
+    assert lines[0] == "n: window from 1970-01-01 00:01:00 UTC: 1 group was left out"
     assert lines[-1] == "n: groups were left out of 3 windows more"
     assert len(lines) == 1 + try_command.LEFT_OUT_WINDOWS_SHOWN
 
@@ -402,7 +402,7 @@ def test_one_spark_names_the_files_that_it_left_alone(
     (tmp_path / "oslo").mkdir()
     for number in range(7):
         (tmp_path / "oslo" / f"sales{number}.csv.zip").write_bytes(b"x")
-    monkeypatch.setattr(try_module, "central_finished", lambda *_: Finished())
+    monkeypatch.setattr(try_module, "central_finished", lambda *_, **__: Finished())
     file = tmp_path / "sales.sql"
     file.write_text(SALES.replace("'sales.csv'", "'sales*'"))
     code = run_try(monkeypatch, "--central", "--sites", str(tmp_path), file=file)

@@ -56,3 +56,13 @@ SELECT `the name`, count(*) AS n, sum(n) AS sum FROM headed GROUP BY window(ts, 
 CREATE STREAM by_w3c AS
 SELECT `cs-uri-stem`, count(*) AS n, sum(`sc-status`) AS statuses
 FROM w3c GROUP BY window(event_time, '1 minute'), `cs-uri-stem`;
+
+CREATE STREAM by_tag AS
+SELECT tag, place, count(*) AS n FROM nested LATERAL VIEW posexplode(tags) t AS place, tag
+WHERE price > 1 GROUP BY window(`@timestamp`, '1 minute'), tag, place;
+
+CREATE STREAM tagged WITH (window = '1 minute') AS
+SELECT country, explode(tags) AS tag FROM nested;
+
+CREATE STREAM tags_or_none WITH (window = '1 minute') AS
+SELECT price, tag FROM nested LATERAL VIEW OUTER explode(tags) AS tag ORDER BY price, tag DESC LIMIT 5;

@@ -107,6 +107,14 @@ def test_a_finite_input_closes_nothing_until_it_has_ended_and_then_all():
     assert newest.empty == ((-FOREVER, 2), (4, 8), (10, FOREVER - 1))
 
 
+def test_a_finite_input_is_answered_from_its_begin_however_long_ago_that_was():
+    site = desk(make_query(begin_pane=5, ends=True))
+    site.commit({3: [1], 9: [2]}, now_s=500.0, high_time_s=95.0, read_through_s=499.0)
+    site.commit(now_s=501.0, ended=True)
+    assert panes_of(site.said) == [9]
+    assert site.told[-1].declined == ()
+
+
 def test_short_runs_of_empty_panes_are_sent_and_long_ones_are_told_by_the_state():
     site = desk()
     site.commit(now_s=71.0, read_through_s=71.0)

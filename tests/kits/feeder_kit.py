@@ -92,6 +92,7 @@ class Site:
             host=cast(Any, self.host), now_s=time.time, report=self.reports.append,
             read_from=lambda query, at_s: self.begun.append(query),
             begin_late=lambda query, at_s: None, offset_us=lambda query: 0,
+            read_past=lambda query, is_read: None,
             next_wanted_s=lambda source, after_s: after_s + 1e-6,
             future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
             **{"notice": lambda kind, text: self.notices.append((kind, text)), **options},

@@ -265,6 +265,7 @@ class SiteDesk:
         self.edge.restore(self.disk.restore())
         for query in self.queries.values():
             self.edge.install(query, now_s=now_s)
+            self.edge.read_past(str(query.id), is_read=False)
         self.edge.forget_uninstalled()
         self.work(now_s=now_s)
 
@@ -276,6 +277,7 @@ class SiteDesk:
         read_through_s: float | None = None,
         high_time_s: float | None = None,
         query: str | None = None,
+        source: str = SOURCE.name,
         **report: object,
     ) -> set[int]:
         """A committed batch of (pane -> records) for one query, or a poll; what was stored."""
@@ -292,7 +294,7 @@ class SiteDesk:
         batch = QueryBatch(query, tuple(sorted(counts.items())), too_late=too_late)
         self.report(
             BatchReport(
-                SOURCE.name,
+                source,
                 (batch,) if records else (),
                 high_time_us=None if high_time_s is None else round(high_time_s * MICROS),
                 read_through_s=read_through_s,
@@ -343,7 +345,7 @@ class SiteDesk:
             case edge_out.MakeUpdates():
                 self.writes.append(output)
                 self.edge.updates_made(self.disk.make_updates(output), now_s=now_s)
-            case edge_out.Suspended() | edge_out.Outlived():
+            case edge_out.Suspended() | edge_out.Over() | edge_out.Outlived():
                 self.writes.append(output)
             case _:
                 self.writes.append(output)

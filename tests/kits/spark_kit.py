@@ -109,6 +109,12 @@ class ListInbox:
     def runs(self, query_id: str) -> bool:
         return query_id in self.installed
 
+    def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
+        return True
+
+    def wants_first(self, source: str) -> bool:
+        return False
+
     def waiting(self, source: str) -> Waiting:
         pending = self.pending(source, after_cut=None, bytes_max=1 << 40)
         return Waiting(sum(chunk.bytes for chunk in pending), is_urgent=True)

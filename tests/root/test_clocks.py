@@ -240,12 +240,13 @@ def test_deadlines_of_history_move_with_the_clocks_of_the_sites_too():
     query = make_query(deadline_s=5.0, revise_for_s=60.0)
     book = WindowBook(query, RootConfig(horizon_slack_s=10.0), now_s=1_000.0)
     window = book.open(5, now_s=1_000.0)
+    book.passed(FOREVER, now_s=1_000.0)
     book.follow(HOUR_S)
     ended_s = 60.0 + HOUR_S
-    assert book.overdue(now_s=ended_s, caught_up_s=1_000.0) == []
+    assert book.overdue(now_s=ended_s) == []
     assert not book.is_past_horizon(window, now_s=ended_s + 70.0)
     assert book.is_past_horizon(window, now_s=ended_s + 71.0)
-    assert book.overdue(now_s=ended_s + 5.0, caught_up_s=1_000.0) == [window]
+    assert book.overdue(now_s=ended_s + 5.0) == [window]
 
 
 def test_a_root_that_begins_anew_keeps_its_clock():

@@ -16,7 +16,7 @@ def test_clocks_open_no_more_windows_than_the_limit_until_others_are_over() -> N
         book.open(window, now_s=now_s)
     assert sorted(book.windows) == [0, 1, 2, 3, 4]
     assert list(book.due_by_clock(now_s=now_s)) == []
-    book.overdue(now_s=2 * now_s, caught_up_s=0.0)
-    assert book.next_deadline_s(caught_up_s=0.0) > 2 * now_s, "nothing to do, so nobody is woken"
+    book.overdue(now_s=2 * now_s)
+    assert book.next_deadline_s() > 2 * now_s, "nothing to do, so nobody is woken"
     book.retire(book.windows[0])
     assert next(book.due_by_clock(now_s=now_s)) == 5

@@ -481,6 +481,7 @@ def test_a_late_update_after_an_empty_close_is_awaited():
     [
         ({"declined": (Declined(first=0, last=3, reason=Reason.FAILED),)}, "failed"),
         ({"declined": (Declined(first=0, last=0, reason=Reason.EXPIRED),)}, "expired"),
+        ({"declined": (Declined(first=0, last=0, reason=Reason.LIMIT),)}, "limit"),
         ({"first_pane": 5}, "not installed"),
         ({"first_pane": 5, "declined": (Declined(first=0, last=4, reason=Reason.LOST),)}, "lost"),
         (

@@ -11,7 +11,7 @@ from schedules.plan import Kind
 from schedules.run import run_schedule
 from schedules.sweep import Sweep
 
-MIXED = range(1, 101)
+MIXED = range(1, 51)
 """Seeds whose kinds of trouble are drawn."""
 BLOCK = 10
 ALONE = range(1, 7)

@@ -14,6 +14,7 @@ from headwater.plan.query import TimeKind
 from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.measure.findings import Findings, find
 from headwater.sim.outcome import Outcome, Violation
+from headwater.sim.query_kinds import is_plain
 from headwater.sim.records.placements import Placements
 from headwater.sim.scenario import START_S, Scenario, draw_scenario
 from headwater.sim.simulation import run_simulation
@@ -96,9 +97,10 @@ def placements() -> Placements:
 def drawn_by_age(count: int = SEEDS_MAX) -> Iterator[Scenario]:
     for seed in range(1, count + 1):
         scenario = draw_scenario(seed)
-        if scenario.is_finite or scenario.first_query.holds_states:
+        query = scenario.first_query
+        if scenario.is_finite or not (query.time is TimeKind.AGE or is_plain(query)):
             continue
-        query = msgspec.structs.replace(scenario.first_query, time=TimeKind.AGE)
+        query = msgspec.structs.replace(query, time=TimeKind.AGE)
         yield msgspec.structs.replace(scenario, first_query=query)
 
 

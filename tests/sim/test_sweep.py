@@ -1,7 +1,8 @@
-"""Two hundred seeded federations with faults, on every run of the tests.
+"""Eighty seeded federations with faults, on every run of the tests.
 
-They are run in parts, so that a slow machine meets no time limit. A failure prints its seed, its
-faults with those left out that it does not need, its last events, and the command to repeat it.
+They are run in parts, so that a slow machine meets no time limit; ``make sim`` runs thousands. A
+failure prints its seed, its faults with those left out that it does not need, its last events, and
+the command to repeat it.
 """
 
 from collections import Counter
@@ -9,10 +10,13 @@ from collections import Counter
 import pytest
 
 from headwater.sim.scenario import draw_scenario
-from headwater.sim.sweep import SEEDS_FOR_SOMETIMES, Sweep, run_seed, shrink
+from headwater.sim.sweep import SEEDS_FOR_SOMETIMES, SOMETIMES, Sweep, run_seed, shrink
 
+SEEDS = 80
+"""With them all that should happen sometimes does: these are known, while any others may miss some
+by chance (``SEEDS_FOR_SOMETIMES``)."""
 PART = 20
-PARTS = range(1, SEEDS_FOR_SOMETIMES + 1, PART)
+PARTS = range(1, SEEDS + 1, PART)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +48,10 @@ def test_what_was_found_once_stays_mended(seed: int) -> None:
 
 
 def test_everything_that_should_happen_sometimes_did(sweep: Sweep) -> None:
-    if sweep.seeds < SEEDS_FOR_SOMETIMES:
+    if sweep.seeds < SEEDS:
         pytest.skip(f"only {sweep.seeds} seeds were run; chance may have left something out")
-    assert sweep.never == [], sorted(sweep.counts.items())
+    never = [what for what in SOMETIMES if not sweep.counts[what]]
+    assert never == [], sorted(sweep.counts.items())
     assert sweep.fault_count > 5 * sweep.seeds
     assert sweep.virtual_s > 150.0 * sweep.seeds
 

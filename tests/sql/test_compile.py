@@ -119,6 +119,43 @@ def test_begin_may_be_earliest_or_a_moment() -> None:
     assert compiled(begin="1970-01-01 00:00:25").begin_pane == 3
 
 
+def test_a_begin_that_has_passed_has_sites_read_the_past() -> None:
+    late = compiled(options="begin = '1970-01-01 00:00:25'", now_us=100 * S)
+    assert (late.begin_pane, late.reads_past, late.wants_past) == (3, True, True)
+    ago = compiled(options="begin = '75 seconds ago'", now_us=100 * S)
+    assert (ago.begin_pane, ago.reads_past) == (3, True)
+    early = compiled(options="begin = '1970-01-01 00:01:50'", now_us=100 * S)
+    assert (early.begin_pane, early.reads_past, early.wants_past) == (11, msgspec.UNSET, False)
+    assert compiled(options="begin = 'earliest'").wants_past
+
+
+def test_an_extent_ends_behind_the_last_window_that_fits() -> None:
+    slides = "SELECT count(*) FROM access GROUP BY window(ts, '30s', '20s')"
+    query = compiled(slides, options="begin = '1970-01-01 00:01:00', extent = '75 seconds'")
+    assert query.begin_pane is not None
+    assert query.window.pane_start_us(query.begin_pane) == 60 * S
+    assert query.ends_at is not None
+    assert query.window.pane_end_us(query.ends_at - 1) == 130 * S
+    assert query.needs == ("option extent",)
+    assert compiled().ends_at is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("begin = 'a while ago'", "is no length of time before now; write '2 hours ago'"),
+        ("begin = '1 day ago', time = 'age'", "by age a begin in the past can't be"),
+        ("extent = '5 seconds'", "wanted an extent of one window (10 seconds) or longer"),
+        ("extent = 'long'", "is no length of time"),
+        ("begin = 'earliest', extent = '1 day'", "nobody knows where it would end"),
+    ],
+)
+def test_a_begin_or_an_extent_that_can_not_be_is_refused(options: str, words: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        compiled(options=options, now_us=10**15)
+    assert words in str(refused.value)
+
+
 def test_a_window_may_slide_and_start_aside() -> None:
     query = compiled("SELECT count(*) FROM access GROUP BY window(ts, '1 min', '20s', '-5s')")
     assert query.window == WindowSpec(60 * S, 20 * S, 15 * S)

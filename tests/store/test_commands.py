@@ -9,6 +9,7 @@ import msgspec
 from store_kit import query_of
 
 from headwater.algebra.words.proof import Proof
+from headwater.net.values.words import command_word
 from headwater.overlay.outputs import CommandAccepted, CountsLearned
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.tree import Tree
@@ -19,10 +20,13 @@ PROOF = Proof(word=b"word", signature=b"signature", key=b"key", certificate=b"ce
 
 
 def install(name: str, counter: int) -> Install:
-    return Install(
+    """Its word is a real one: the query is read from it."""
+    made = Install(
         query=query_of(name, counter), trees=(Tree(0, ((1, 0), (2, 0))),), roster_version=3,
         age_s=1.5, operator="olga", proof=PROOF, plan_proof=PROOF,
     )  # fmt: skip
+    signed = msgspec.structs.replace(PROOF, word=command_word(made))
+    return msgspec.structs.replace(made, proof=signed)
 
 
 def count(installer: str, number: int, *live: Install) -> Count:

@@ -21,6 +21,7 @@ from headwater.errors import ConfigurationError
 from headwater.net.identity.toml_hint import hint
 from headwater.overlay.config import OverlayConfig
 from headwater.root.config import RootConfig
+from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.owner_alone import Readers
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -118,15 +119,22 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     batch_wait_s_max: float = 15.0
     """And no longer than this, so that progress within long panes, late records and malformed lines
     are seen."""
+    catch_up_share: float = 0.5
+    """Of its time, what reading the past for late queries may take while live queries have work."""
 
     def __post_init__(self) -> None:
+        if not 0.0 < self.catch_up_share <= 1.0:
+            raise ValueError(
+                "sources.catch_up_share: wanted more than 0 and at most 1, got "
+                f"{self.catch_up_share}"
+            )
         for name in ("poll_s", "batch_rows_max", "batch_s_max", "batch_wait_s_max"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"sources.{name}: wanted more than 0, got {getattr(self, name)}")
 
     @property
     def batch_limits(self) -> BatchLimits:
-        return BatchLimits(self.batch_s_max, self.batch_wait_s_max)
+        return BatchLimits(self.batch_s_max, self.batch_wait_s_max, self.catch_up_share)
 
 
 class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,6 +152,15 @@ class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long panes are kept after their last write; also the default lateness of queries."""
     retention_bytes: int = 10 << 30
     """What they may take on disk; beyond, the oldest acknowledged panes go first."""
+    growing_rows_max: int = GROWING_ROWS_MAX
+    """Rows that a pane of one query may have where that grows with the values in the data, as in
+    count(DISTINCT x); beyond, the pane is declined (limit)."""
+
+    def __post_init__(self) -> None:
+        if self.growing_rows_max <= 0:
+            raise ValueError(
+                f"cube.growing_rows_max: wanted more than 0, got {self.growing_rows_max}"
+            )
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -93,6 +93,7 @@ async def _run(config: AgentConfig) -> None:
         site=config.site,
         clock=clock.now_s,
         retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
+        growing_rows_max=config.cube.growing_rows_max,
         spool_bytes_max=config.sources.spool_bytes_max,
         readers=config.results_readers,
     )
@@ -108,7 +109,9 @@ async def _run(config: AgentConfig) -> None:
             roster=roster,
             roster_digest=signed.digest,
             credentials=credentials,
-            codec=Codec(stores.book.schema, ordinals_max=roster.ordinals),
+            codec=Codec(
+                stores.book.schema, taker_of=stores.book.taker, ordinals_max=roster.ordinals
+            ),
             listen=(config.listen.host, config.listen.port) if site.dialable else None,
             control=_front_desk(desk, config).handle,
             notify=lambda kind, text: log.info("network", kind=kind, text=text),

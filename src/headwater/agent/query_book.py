@@ -11,25 +11,35 @@ import contextlib
 
 import pyarrow as pa
 
+from headwater.algebra.aggregates import FOLDS
 from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.columns import folded_columns
+from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import StoreError
 from headwater.plan.query import Query
+from headwater.sql.admit.needs import asks_for_all_rows
+from headwater.store.cube.row_limit import GROWING_ROWS_MAX, RowLimit
 
 
 class QueryBook:
     """Written by the event loop, read by any thread; entries never change."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, growing_rows_max: int = GROWING_ROWS_MAX) -> None:
+        self._growing_rows_max = growing_rows_max
         self._queries: dict[str, Query] = {}
         self._mergers: dict[str, ArrowMerger] = {}
         self._schemas: dict[str, pa.Schema] = {}
         self.schema = self._schemas.get
         """What rows of a query must look like, by its id; None: not known here."""
+        self._takers: dict[str, Take | None] = {}
+        self.taker = self._takers.get
+        """What takes in rows from the wire, by the query's id; None: they are taken as they are."""
 
     def add(self, query: Query) -> None:
         name = str(query.id)
         self._mergers[name] = ArrowMerger(query.program)
+        self._takers[name] = taker(query.program)
         self._schemas[name] = summary_schema(query.program)
         self._queries[name] = query
 
@@ -48,6 +58,16 @@ class QueryBook:
     def merger(self, name: str) -> ArrowMerger:
         self.query(name)
         return self._mergers[name]
+
+    def row_limit(self, name: str) -> RowLimit | None:
+        """Of the rows that this site sends of a pane; None: a group is one row, and there is no
+        limit but that of their bytes."""
+        query = self.query(name)
+        folds = folded_columns(query.program)
+        instead = next((FOLDS[one.fold].instead for one in folds if one.fold in FOLDS), None)
+        if instead is None and asks_for_all_rows(query):
+            instead = "write ORDER BY … LIMIT, of which the first rows are kept"
+        return None if instead is None else RowLimit(self._growing_rows_max, instead)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

@@ -30,6 +30,7 @@ from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.answers.answers_shell import AnswersShell
 from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
+from headwater.agent.input.fill_places import fill_places
 from headwater.agent.input.site_shell import SiteShell
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -135,6 +136,7 @@ class SiteRuntime:
             report=partial(self._tell, self.node.batch_committed),
             read_from=lambda query_id, at_s: self._tell(self.node.read_from, query_id, at_s=at_s),
             begin_late=lambda query_id, at_s: self.node.edge.begin_late(query_id, at_s=at_s),
+            read_past=lambda query_id, is_read: self.node.edge.read_past(query_id, is_read=is_read),
             offset_us=self.node.edge.offset_us,  # asked by Spark's threads
             next_wanted_s=self._next_wanted_s,
             future_tolerance_s=settings.node.edge.future_tolerance_s,
@@ -143,6 +145,7 @@ class SiteRuntime:
             unread=partial(self._tell, self.node.input_unread),
             remarked=partial(self._tell, self.node.input_remarks),
             poller=self._threads.poller,
+            filled=partial(fill_places, site=roster.site(site), query_of=stores.book.query),
         )
         writer = self._threads.writer
         self._site = SiteShell(
@@ -187,6 +190,7 @@ class SiteRuntime:
             told=self._answered,
             published=self._published,
             damaged=self._found_damaged,
+            noted=lambda query, text: self.note("root", "windows differ", f"{query.id}: {text}"),
         )
 
     async def start(self) -> None:

@@ -19,11 +19,13 @@ from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.retention import RetentionConfig
+from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.disk import Disk
 from headwater.store.input.spool import SPOOL_BYTES_MAX
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.owner_alone import ReadableDisk, Readers
 from headwater.store.segments import CACHE_BYTES_MAX
+from headwater.store.tables import Tables
 
 RESULTS = "results"
 
@@ -43,25 +45,30 @@ class SiteStores:
         cache_bytes_max: int = CACHE_BYTES_MAX,
         readers: Readers = Readers.OWNER,
         spool_directory: Path | None = None,
+        growing_rows_max: int = GROWING_ROWS_MAX,
+        tables: Tables | None = None,
     ) -> None:
-        """``spool_directory``: one for the finite inputs of all sites of a run."""
+        """``spool_directory``: one for the finite inputs of all sites of a run. ``tables``: those
+        of all its cubes, where nobody opens them again."""
         self.site = site
         self.disk = disk or Disk()
         """For all that this site reads and writes, its logs among it."""
         self.results_disk = self.disk if readers is Readers.OWNER else ReadableDisk(readers)
         self.directory = directory
         self.results_directory = directory / RESULTS
-        self.book = QueryBook()
+        self.book = QueryBook(growing_rows_max=growing_rows_max)
         self.cube = Cube.open(
             directory / "cube",
             site=site,
             merger_of=self.book.merger,
+            limit_of=self.book.row_limit,
             retention=retention,
             spool_bytes_max=spool_bytes_max,
             clock=clock,
             disk=self.disk,
             cache_bytes_max=cache_bytes_max,
             spool_directory=spool_directory,
+            tables=tables,
         )
         try:
             self.commands = CommandStore(directory / "commands", disk=self.disk)

@@ -21,6 +21,7 @@ from headwater.cli.commands import (
     infer_command,
     local_commands,
     operator_commands,
+    plan_commands,
     run_command,
     simulate,
 )
@@ -97,6 +98,7 @@ trying.add_to(app)
 infer_command.add_to(app)
 simulate.add_to(app)
 local_commands.add_to(app)
+plan_commands.add_to(app)
 run_command.add_to(app)
 operator_commands.add_to(app)
 agent_commands.add_to(app)

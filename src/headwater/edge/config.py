@@ -61,6 +61,9 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ranges of declined panes in a state; beyond, neighbours are joined (more is given up)."""
     panes_waiting_max: int = 200_000
     """Panes of one query that wait to be sent or acknowledged; beyond, the oldest expire."""
+    ahead_panes_max: int = 20_000
+    """Panes with rows that a site closes, while it catches up, beyond the lowest one that the root
+    awaits from another one that does; a tenth of what a root holds of a query."""
     digest_panes: int = 64
     """Panes of a block of which a state tells a digest as soon as all are closed."""
     digests_told_max: int = 64

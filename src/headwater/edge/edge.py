@@ -28,7 +28,7 @@ from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
-from headwater.edge.take_report import suspend, take_report
+from headwater.edge.take_report import suspend, take_past, take_report
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
@@ -142,8 +142,15 @@ class Edge:
         if edge is not None:
             edge.beginning.read_from(at_s)
 
+    def read_past(self, query_id: str, *, is_read: bool) -> None:
+        """Of a query that wants the earliest records: whether the past is read for it by itself
+        (``past_reading``), because its source is read already. Called as ``read_from`` is."""
+        edge = self._to_change(query_id)
+        if edge is not None:
+            edge.beginning.read_past(is_read)
+
     def begin_late(self, query_id: str, *, at_s: float) -> None:
-        """A query that wants the earliest records came to a source that is read already.
+        """A query that wants the past came to a reading of it that has begun without it.
 
         What was read is not read again for it, so the panes up to then are declined instead of
         being answered short. Called as ``read_from`` is.
@@ -208,6 +215,8 @@ class Edge:
         self._due_s = None
         self._clocks.setdefault(report.source, SourceClock()).hear(report, now_s=now_s)
         batches = {batch.query: batch for batch in report.queries}
+        for edge in self._of_past(report.source):
+            take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
 
@@ -229,6 +238,9 @@ class Edge:
         self._due_s = None
         for edge in self._of_source(source):
             if edge.state.telling.tell_remarks(remarks):
+                edge.state.hear(News.WORK)
+        for edge in self._of_past(source):
+            if edge.state.telling.tell_past(remarks):
                 edge.state.hear(News.WORK)
 
     def updates_made(self, done: Sequence[UpdatesMade], *, now_s: float) -> None:
@@ -293,8 +305,8 @@ class Edge:
         told: list[SiteState] = []
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - self._config.live_for_s)
-            clock = self._clock_of(state.query)
-            self._outputs += edge.advance(clock, now_s=now_s, has_room=left.is_left)
+            clock, past = self._clock_of(state.query), self._clocks.get(state.record.past)
+            self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)
@@ -315,6 +327,10 @@ class Edge:
 
     def _of_source(self, name: str) -> Iterator[QueryEdge]:
         return (edge for edge in self._edges.values() if edge.state.query.source_name == name)
+
+    def _of_past(self, reading: str) -> list[QueryEdge]:
+        """Whose past this reading brings."""
+        return [edge for edge in self._edges.values() if edge.state.record.past == reading]
 
     def _clock_of(self, query: Query) -> SourceClock:
         return self._clocks.get(query.source_name) or SourceClock()

@@ -52,6 +52,9 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     rest is declined (lost), which the cube has written in the same transaction. Of a state query:
     False where a record may be missing from the state, because bytes were lost, a batch failed, or
     this site began late and has not read enough records since."""
+    over: str = ""
+    """In words: the pane has more rows than the query may send, so none of them is in an update. It
+    is declined (limit), which the cube has written in the same transaction."""
 
 
 class Remember(msgspec.Struct, frozen=True):
@@ -109,6 +112,12 @@ class Suspended(msgspec.Struct, frozen=True):
     message: str
 
 
+class Over(msgspec.Struct, frozen=True):
+    """The query's extent is over here, and sealed: its site part is not to be run any more."""
+
+    query: str
+
+
 class Send(msgspec.Struct, frozen=True):
     """Load the rows of these updates and hand them to the overlay, once."""
 
@@ -150,6 +159,7 @@ Output = (
     | Expire
     | Forget
     | Suspended
+    | Over
     | Send
     | Report
     | Outlived

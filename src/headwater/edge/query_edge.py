@@ -21,18 +21,31 @@ from headwater.algebra.sets.ranges import Range
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import FOREVER, Reason, Tally
 from headwater.edge.closing.begin import Beginning
-from headwater.edge.closing.closing import SourceClock, closable_through, sealable_through
+from headwater.edge.closing.closing import (
+    SourceClock,
+    closable_through,
+    passed_through,
+    sealable_through,
+)
+from headwater.edge.closing.reached import (
+    READ_EVERY_S,
+    SEAL_EVERY_S,
+    closable_by_number,
+    sealable_by_number,
+)
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
-from headwater.edge.outputs import Expire, MakeUpdates, Remember, Suspended, UpdatesMade
+from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import RUNNING, SUSPENDED
 
+MESSAGE_CHARS_MAX = 500
+"""Of why a pane is declined, as much as a site tells."""
 EMPTY_RUN_MIN = 8
 """Runs of empty panes that are closed at once and are this long go into the state."""
 EMPTY_RUN_ALWAYS = 64
 """Runs this long go there also when the state is full: they are too many to send."""
 
-Write = MakeUpdates | Remember | Expire | Suspended
+Write = MakeUpdates | Remember | Expire | Suspended | Over
 
 
 class QueryEdge:
@@ -46,7 +59,7 @@ class QueryEdge:
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
         self._lateness_s = min(lateness_s, timing.revise_for_s)
         self._sealed_s = LONG_AGO_S
-        self._is_suspension_told = False
+        self._is_end_told = False
         self._are_updates_sent = False
         """What is being made leaves as soon as it is."""
         self._awaits_updates = False
@@ -70,17 +83,23 @@ class QueryEdge:
             state.book.add_late(pane, now_s=now_s)
 
     def advance(
-        self, clock: SourceClock, *, now_s: float, has_room: Callable[[str], bool]
+        self,
+        clock: SourceClock,
+        past: SourceClock | None = None,
+        *,
+        now_s: float,
+        has_room: Callable[[str], bool],
     ) -> list[Write]:
-        """Close, make, seal and number what is due; the writes, in order. ``has_room`` says whether
-        a query's updates may be sent as soon as they are made."""
+        """Close, make, seal and number what is due; the writes, in order. ``past``: how far the
+        reading of the past has come. ``has_room`` says whether a query's updates may be sent as
+        soon as they are made."""
         state = self.state
         clock = state.time.of_source(clock)
-        writes: list[Write] = [*self._tell_suspension(), *self._expire(now_s=now_s)]
+        writes: list[Write] = [*self._expire(now_s=now_s)]
         panes: list[int] = []
         self._has_more, self._awaits_updates = False, bool(state.book.making)
         if not state.book.making:
-            panes = self._close(clock, now_s=now_s)
+            panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
             state.book.make(panes, now_s=now_s)
         self._seal(clock, now_s=now_s)
@@ -92,6 +111,7 @@ class QueryEdge:
             writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
+        writes += self._tell_end()
         if self._has_more:
             state.hear(News.WORK)
         return writes
@@ -109,16 +129,17 @@ class QueryEdge:
 
     # Closing
 
-    def _close(self, clock: SourceClock, *, now_s: float) -> list[int]:
+    def _close(self, clock: SourceClock, past: SourceClock | None, *, now_s: float) -> list[int]:
         """Move ``closed_through`` as far as one tick reaches; the panes with rows in between."""
         state, record = self.state, self.state.record
         through = FOREVER
         if record.status == RUNNING:
-            is_waiting = record.awaits_greeting or self._awaits_input(clock, now_s=now_s)
-            closing_s = None if is_waiting else state.belief.closing_s(now_s)
-            through = closable_through(state.query, clock, now_s=closing_s)
-            if clock.read_through_s is not None and through > record.surely_through:
+            through = self._closable(clock, past, now_s=now_s)
+            is_read_through = clock.read_through_s is not None and not record.past
+            if is_read_through and through > record.surely_through:
                 state.change(News.RECORD, sure_through=through)
+            through = min(through, FOREVER if record.end_pane is None else record.end_pane)
+            through = min(through, state.ahead_through)
         if through <= record.closed_through:
             return []
         if clock.unread_since_s is not None:
@@ -129,6 +150,19 @@ class QueryEdge:
             panes, through = self._rows_below(through, now_s=now_s)
         state.change(News.RECORD, closed_through=through)
         return panes
+
+    def _closable(self, clock: SourceClock, past: SourceClock | None, *, now_s: float) -> int:
+        """Panes below may be closed."""
+        query, record = self.state.query, self.state.record
+        is_waiting = record.awaits_greeting or self._awaits_input(clock, now_s=now_s)
+        if query.numbers is not None:
+            reached = self.state.reached.pane(awaits_past=bool(record.past))
+            is_waiting = is_waiting or record.begins_after is not None
+            reached = None if is_waiting else reached
+            return closable_by_number(query, query.numbers, clock, reached)
+        closing_s = None if is_waiting else self.state.belief.closing_s(now_s)
+        through = closable_through(query, clock, now_s=closing_s)
+        return min(through, passed_through(query, past)) if record.past else through
 
     def _awaits_input(self, clock: SourceClock, *, now_s: float) -> bool:
         """Some can't be read, and may be soon: a file is opened when there are descriptors again,
@@ -194,6 +228,8 @@ class QueryEdge:
         state, record = self.state, self.state.record
         if not record.is_running:
             return NEVER_DUE_S
+        if state.query.numbers is not None:
+            return after_s + READ_EVERY_S
         closing_s = state.belief.closing_s(now_s)
         if closing_s is None:
             return max(state.belief.doubt_until_s, after_s)
@@ -202,6 +238,8 @@ class QueryEdge:
         read_s = min(state.time.of_read(after_s), after_s + ahead_s)
         pane = window.pane_at(round((read_s - disorder_s) * MICROS))
         pane = pane if first is None else max(pane, first)
+        if record.end_pane is not None and pane >= record.end_pane:
+            return NEVER_DUE_S
         return window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
 
     # What was made
@@ -213,7 +251,10 @@ class QueryEdge:
             state.hear(News.WORK)
         closed_s = book.made(done, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
-        if not done.is_whole:
+        if done.over:
+            state.decline(pane, pane, Reason.LIMIT)
+            state.change(News.WORD, message=done.over[:MESSAGE_CHARS_MAX])
+        elif not done.is_whole:
             self._not_whole(pane)
         if not updates:
             state.hear(News.WORK)
@@ -248,29 +289,43 @@ class QueryEdge:
         state = self.state
         is_first_close = done.first_update == 1 and not state.is_reopened(done.pane)
         age_s = state.time.of(now_s) - state.query.window.pane_end_us(done.pane) / MICROS
-        is_recent = is_first_close or age_s <= state.config.live_for_s
+        is_young = state.query.numbers is None and age_s <= state.config.live_for_s
+        is_recent = is_first_close or is_young
         return Lane.LIVE if state.is_live and is_recent else Lane.BACKLOG
 
     # Sealing
 
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
-        """A pane with rows that are in no update yet is not sealed."""
+        """A pane with rows that are in no update yet is not sealed, nor one that a reading of the
+        past may still bring rows of."""
         state, book, through = self.state, self.state.book, FOREVER
-        query, late_s = state.query, self._lateness_s
+        if state.record.past and state.record.status == RUNNING:
+            return
+        late_s = self._lateness_s
         if state.record.status == RUNNING:
-            self._doubt_seals(clock, now_s=now_s)
-            sealing_s = state.belief.sealing_s(now_s)
-            through = sealable_through(query, clock, lateness_s=late_s, now_s=sealing_s)
+            through = self._sealable(clock, now_s=now_s)
         self._awaits_updates |= any(pane < through for pane in book.making)
         through = min([through, state.record.closed_through, *book.making, *book.late])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
         every_s = max(min(state.config.seal_every_s, late_s), late_s / 100.0)
-        has_ended = through == FOREVER
+        if state.query.numbers is not None:
+            every_s = min(SEAL_EVERY_S, state.config.seal_every_s)
+        has_ended = through in (FOREVER, state.record.end_pane)
         if has_ended or now_s >= self._sealed_s + every_s:
             self._sealed_s = now_s
             behind = state.record.catching_up and not has_ended
             state.change(News.WORD, sealed_through=through, ended=has_ended, catching_up=behind)
+
+    def _sealable(self, clock: SourceClock, *, now_s: float) -> int:
+        """Panes below may be sealed."""
+        state, query = self.state, self.state.query
+        if query.numbers is not None:
+            reached = state.reached.pane(awaits_past=False)
+            return sealable_by_number(query, query.numbers, clock, reached)
+        self._doubt_seals(clock, now_s=now_s)
+        sealing_s = state.belief.sealing_s(now_s)
+        return sealable_through(query, clock, lateness_s=self._lateness_s, now_s=sealing_s)
 
     def _doubt_seals(self, clock: SourceClock, *, now_s: float) -> None:
         """The clock was set back: what it had sealed too early may lack the records that come now
@@ -301,11 +356,18 @@ class QueryEdge:
         if is_more:
             state.hear(News.WORD)
 
-    def _tell_suspension(self) -> Iterator[Suspended]:
+    def _tell_end(self) -> Iterator[Suspended | Over]:
+        """Its site part is not to be run any more: it was suspended, or all that its extent has is
+        sealed."""
         record = self.state.record
-        if record.status == SUSPENDED and not self._is_suspension_told:
-            self._is_suspension_told = True
+        if self._is_end_told:
+            return
+        if record.status == SUSPENDED:
+            self._is_end_told = True
             yield Suspended(self.state.id, record.message)
+        elif record.ended and record.end_pane is not None:
+            self._is_end_told = True
+            yield Over(self.state.id)
 
     def _expire(self, *, now_s: float) -> list[Expire]:
         """Panes that nobody acknowledged in time are declined and dropped, in one step."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.close_digest import Close
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.edge.closing.belief import Belief
+from headwater.edge.closing.reached import Reached
 from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook
@@ -69,6 +71,9 @@ class QueryState:
         is_by_age = query.time is TimeKind.AGE
         self.time = RootTime(is_used=is_by_age, ahead_s=ahead_s, slew_max=config.slew_max)
         self.belief = Belief(self.time, config, others_s=others_s)
+        self.awaited_from = -FOREVER
+        """The lowest pane that the root awaits from somebody who catches up, as it last told."""
+        self.reached = Reached()
         self._declined = IntervalSet()
         """The panes that the record declines, for whatever reason."""
 
@@ -155,6 +160,26 @@ class QueryState:
         """While a site catches up, and at the end of a finite input, all it sends is backlog."""
         return not (self.record.catching_up or self.query.ends)
 
+    # Others
+
+    def hear_awaited(self, pane: int | None) -> None:
+        """Where the root awaits none, all that is closed is passed by all."""
+        former = self.awaited_from
+        self.awaited_from = self.record.closed_through if pane is None else pane
+        if self.record.catching_up and self.awaited_from != former:
+            self.hear(News.WORK)
+
+    @property
+    def ahead_through(self) -> int:
+        """While the site catches up, panes below may be closed; ``FOREVER``: all that were read.
+        See "No site runs ahead"."""
+        if not self.record.catching_up:
+            return FOREVER
+        closed = self.book.filled.within(self.awaited_from, FOREVER)
+        left = self.config.ahead_panes_max - sum(last - first + 1 for first, last in closed)
+        waiting = self.book.open.numbers(self.record.closed_through, FOREVER)
+        return next(islice(waiting, max(0, left), None), FOREVER)
+
     # Clocks
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
@@ -171,7 +196,7 @@ class QueryState:
     def _closed_s(self) -> float | None:
         """The time by which the newest pane was closed, at least; None: none was, or the last."""
         closed_through = self.record.closed_through
-        if closed_through in (-FOREVER, FOREVER):
+        if closed_through in (-FOREVER, FOREVER) or self.query.numbers is not None:
             return None
         end_us = self.query.window.pane_end_us(closed_through - 1)
         return end_us / MICROS + self.query.timing.disorder_s

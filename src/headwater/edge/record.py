@@ -25,6 +25,8 @@ from headwater.edge.report import QueryBatch
 RUNNING = "running"
 REFUSED = "refused"
 SUSPENDED = "suspended"
+UNDECIDED = "?"
+"""For a past that the site has not begun to read: whether it is to be read is not known yet."""
 
 
 class EdgeRecord(msgspec.Struct, frozen=True):
@@ -66,6 +68,19 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
     alarms: tuple[Alarm, ...] = ()
+    past: str = ""
+    """The reading of the past that this query awaits, or ``UNDECIDED``; empty: none, any more."""
+    past_loss_heard: int = 0
+    """As ``loss_heard``, of ``past``."""
+    end_pane: int | None = None
+    """The first pane that is none of the query's any more; None: it goes on."""
+    begins_after: Reason | None = None
+    """Of numbers: the first that is read says which pane is the first to be read wholly, and those
+    before are declined for this reason; None: that is known."""
+    lost_from: int | None = None
+    """Of numbers: some are gone, from this pane up to the one of the next number that is read."""
+    lost_reason: Reason | None = None
+    """And for what these panes are declined; None: bytes were lost, and they are damaged."""
 
     @property
     def is_running(self) -> bool:

@@ -38,6 +38,8 @@ class BatchReport(msgspec.Struct, frozen=True):
     queries: tuple[QueryBatch, ...] = ()
     high_time_us: int | None = None
     """The highest record time in the batch, after the fence; None: it had no records."""
+    low_time_us: int | None = None
+    """Of a reading of the past: the earliest record time of its first batch with records."""
     read_through_s: float | None = None
     """Steady time at the start of the newest poll all of whose input, and all earlier input, is
     committed; None while there is input that was found and is not committed."""

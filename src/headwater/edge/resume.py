@@ -31,6 +31,8 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     )
     state.put(record, News.WORD)
     state.telling.resume(record)
+    if state.query.numbers is not None:
+        state.reached.hear(pane.pane for pane in kept.panes if pane.waiting_rows)
     for pane in kept.panes:
         if pane.pane >= record.done_through:
             _resume_pane(edge, pane, now_s=now_s)

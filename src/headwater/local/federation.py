@@ -3,9 +3,9 @@
 Each site has its own directory, cube and runtime, exactly as an agent process has. The Spark host
 and the event loop are shared, the trees are planned once, and messages travel through
 ``MemoryWorld`` instead of sockets, as the same bytes or as values. ``headwater try``, which may
-have a thousand sites and keeps nothing, hands over values, and also shares threads and a disk
-without syncs. The demo kills sites and starts them again from what they have written, so its sites
-have both to themselves.
+have a thousand sites and keeps nothing, hands over values, and also shares threads, a disk without
+syncs and the tables of its cubes. The demo kills sites and starts them again from what they have
+written, so its sites have all of these to themselves.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from headwater.spark.rows.handover import HandoverPlace
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.disk import Disk
 from headwater.store.segments import CACHE_BYTES_MAX
+from headwater.store.tables import Tables
 
 CACHES_BYTES_MAX = 512 << 20
 """Of the tables that all sites of a process together keep in memory beside their segments."""
@@ -70,6 +71,7 @@ class Federation:
         self._clocks = clocks or {}
         self._disk = disk or Disk()
         self._threads = threads
+        self._tables = None if self._disk.is_kept else Tables()
         self._codec_made: Codec | None = None
         """The newest."""
         self._trees = federation_trees(roster, settings)
@@ -115,6 +117,7 @@ class Federation:
             disk=self._disk,
             cache_bytes_max=self._cache_bytes_max(),
             spool_directory=None if self._disk.is_kept else self.directory / "spool",
+            tables=self._tables,
         )
         if self._threads is None:
             stores = await asyncio.to_thread(open_stores)

@@ -14,6 +14,7 @@ from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.duty import Admit, Duty, refusal_of
+from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
@@ -131,7 +132,7 @@ class Duties:
         self._installed.add(query_id)
         if query.root == self._site and query_id not in self.roots:
             self._begin_answers(query, now_s=now_s)
-        if not self._has_data or (query.sites and self._site not in query.sites):
+        if not self._has_data or not is_asked(query, self._roster.site(self._site)):
             return
         if query_id in self.unread_records:
             text = f"{query_id}: {self.unread_records[query_id]}"

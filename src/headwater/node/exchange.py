@@ -101,6 +101,9 @@ class Exchange:
             case edge_out.Suspended(query_id, message):
                 self._effects.append(Withdrawn(query_id))
                 self._effects.append(Notice("edge", "suspended", f"{query_id}: {message}"))
+            case edge_out.Over(query_id):
+                self._effects.append(Withdrawn(query_id))
+                self._effects.append(Notice("edge", "extent is over", query_id))
             case edge_out.Outlived(incarnation):
                 if incarnation > self.incarnation:
                     self.incarnation = incarnation

@@ -11,6 +11,7 @@ from collections.abc import Container
 from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
+from headwater.algebra.rows.places import problem_with_places
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
@@ -79,7 +80,21 @@ def problem_with_summary(
         return f"spare of {summary.query[:80]}: wanted one site, got {mentioned}"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
-    return None
+    problem = _problem_with_places(summary, query, roster)
+    return None if problem is None else f"summary of {summary.query[:80]}: {problem}"
+
+
+def _problem_with_places(
+    summary: Summary, query: LiveQuery | None, roster: RosterIndex
+) -> str | None:
+    """Rows name no site, region or label beyond those that they cover. Rows that nobody could
+    decode yet are looked at where they are."""
+    if query is None or not query.place_columns or summary.rows is None:
+        return None
+    if isinstance(summary.rows, bytes):
+        return None
+    columns, sites = query.place_columns, summary.coverage.sites
+    return problem_with_places(summary.rows, columns, roster.sites_of, sites=sites)
 
 
 def problem_with_update(

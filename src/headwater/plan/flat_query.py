@@ -12,9 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.columns import Partial
+from headwater.algebra.rows.bounded import Bounded
+from headwater.algebra.rows.columns import FirstRows, Folding, Partial
+from headwater.algebra.windows.sequence_grid import SequenceGrid
+from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.needs import Needs
 from headwater.plan.part import Part
-from headwater.plan.program import Program
+from headwater.plan.program import Places, Program
 from headwater.plan.query import Query, QueryId, Sites, TimeKind, Timing
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
@@ -43,6 +47,16 @@ class FlatQuery(msgspec.Struct, frozen=True):
     timing: Timing = Timing()
     part: Part | None = None
     last_n: int | msgspec.UnsetType = msgspec.UNSET
+    first: FirstRows | msgspec.UnsetType = msgspec.UNSET
+    needs: Needs | msgspec.UnsetType = msgspec.UNSET
+    reads_past: bool | msgspec.UnsetType = msgspec.UNSET
+    end_pane: int | msgspec.UnsetType = msgspec.UNSET
+    bounded: Bounded | msgspec.UnsetType = msgspec.UNSET
+    node_set: str | msgspec.UnsetType = msgspec.UNSET
+    places: Places | msgspec.UnsetType = msgspec.UNSET
+    folding: Folding | msgspec.UnsetType = msgspec.UNSET
+    sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
+    sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

@@ -15,8 +15,15 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
+from headwater.algebra.rows.places import PlaceColumn
+from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid, number_text
+from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.durations import duration_text, window_text
+from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
+from headwater.plan.timestamps import timestamp_text
 
 SITES_MAX = 100_000
 """Looked at by whoever decodes a query, before it makes anything of what it counts."""
@@ -53,6 +60,12 @@ class TimeKind(StrEnum):
     AGE = "age"
     """Its age: its timestamp is taken for the site's clock, and the record is placed where that
     was on the root's clock. So clocks that are wrong do no harm (Mortar's syncless operation)."""
+    OTHER = "other"
+    """One that only a newer version knows: who can't place records declines the query."""
+
+    @classmethod
+    def _missing_(cls, _: object) -> TimeKind:
+        return cls.OTHER
 
 
 class Timing(msgspec.Struct, frozen=True):
@@ -79,6 +92,9 @@ class Query(msgspec.Struct, frozen=True):
     """What Spark does for it; no machine looks into it."""
     sites: Sites = ()
     """The node set; empty: every site of the roster that has data."""
+    node_set: str | msgspec.UnsetType = msgspec.UNSET
+    """Set: which sites of the roster, by globs of names or by labels (``node_sets``); ``sites`` is
+    empty then. Unset, and then not on the wire: as ``sites`` says."""
     begin_pane: int | None = None
     """The first pane; None: from the earliest record on."""
     ends: bool = False
@@ -94,10 +110,81 @@ class Query(msgspec.Struct, frozen=True):
     """Set: a *state query* (Mortar's tuple window). The summary of a pane is each site's state at
     its end, the aggregate over the last so many records of that site, and a site that was quiet
     still has its former state. Unset, and then not on the wire: the records of the pane."""
+    needs: Needs | msgspec.UnsetType = msgspec.UNSET
+    """Rules, functions and whatever else of later versions than 0.3 it is made of, by name. Unset,
+    and then not on the wire: nothing."""
+    reads_past: bool | msgspec.UnsetType = msgspec.UNSET
+    """Set: its begin had passed when it was installed, so sites read the past for it. Unset, and
+    then not on the wire: what a site has read before it heard of the query is not read again."""
+    end_pane: int | msgspec.UnsetType = msgspec.UNSET
+    """Set (``extent``): the first pane that is none of the query's any more. Unset, and then not on
+    the wire: it goes on until it is removed."""
+    bounded: Bounded | msgspec.UnsetType = msgspec.UNSET
+    """Columns of the answer that are near the truth, and how near. Unset, and then not on the wire:
+    all are exact."""
+
+    sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
+    """Set: the groups of a window are the sessions of its keys that end in it."""
+    sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
+    """Set: windows and panes are of numbers, which ``window`` counts instead of microseconds.
+    Unset, and then not on the wire: of times."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
             self._check_states(self.last_n)
+        if self.reads_past is True:
+            self._check_past()
+        if isinstance(self.end_pane, int):
+            self._check_extent(self.end_pane)
+
+        if isinstance(self.sessions, Sessions):
+            self._check_sessions(self.sessions)
+        if isinstance(self.sequence, SequenceGrid):
+            self._check_sequence(self.sequence)
+
+    def _check_sequence(self, grid: SequenceGrid) -> None:
+        """No clock has a say in it, and what only clocks can say it does not have."""
+        where = f"query {self.id}: a window of numbers"
+        lengths = (grid.disorder, grid.lateness, self.window.range_us)
+        if not all(0 <= length < NUMBER_MAX for length in lengths):
+            raise ValueError(f"{where}: wanted lengths from 0 to {NUMBER_MAX - 1}, got {lengths}")
+        has_clock = self.time is not TimeKind.EVENT or self.holds_states or self.ends_at is not None
+        if has_clock or self.sessions is not msgspec.UNSET:
+            raise ValueError(f"{where}: wanted neither age, states, extent nor sessions beside it")
+        if grid.from_now and (self.begin_pane is not None or self.ends):
+            raise ValueError(
+                f"{where}: wanted no begin beside one from now on, got {self.begin_pane}"
+            )
+
+    def _check_sessions(self, sessions: Sessions) -> None:
+        where = f"query {self.id}: sessions"
+        if sessions.gap_us <= 0 or sessions.longest_us < 0:
+            raise ValueError(f"{where}: wanted a gap above 0 and a length from 0, got {sessions}")
+        if self.window != sessions.window():
+            raise ValueError(f"{where}: wanted {sessions.window()}, got {self.window}")
+        rules = {(one.name, one.type, one.merge) for one in self.program.partials}
+        wanted = {(sessions.first, "timestamp", "min"), (sessions.last, "timestamp", "max")}
+        if not wanted <= rules:
+            raise ValueError(f"{where}: wanted partials {sorted(wanted)}, got {sorted(rules)}")
+        if self.time is not TimeKind.EVENT or self.holds_states:
+            raise ValueError(f"{where}: wanted records by their own time, got {self.time}")
+
+    def _check_past(self) -> None:
+        """Nobody knows the clocks of then, nor would the order of reading be that of writing."""
+        if self.time is TimeKind.AGE or self.holds_states or self.begin_pane is None or self.ends:
+            raise ValueError(
+                f"query {self.id}: wanted a begin in the past only of records that go by their "
+                f"timestamps, over logs that grow, got time {self.time}, last_n {self.last_n}, "
+                f"begin_pane {self.begin_pane}, ends {self.ends}"
+            )
+
+    def _check_extent(self, end_pane: int) -> None:
+        first = self.begin_pane
+        if first is None or self.ends or end_pane - first < self.window.panes_per_window:
+            raise ValueError(
+                f"query {self.id}: wanted an end that a window after its begin fits before, got "
+                f"begin_pane {first}, end_pane {end_pane}, ends {self.ends}"
+            )
 
     def _check_states(self, last_n: int) -> None:
         """A state holds for one pane at a time, from a begin on, and has no end."""
@@ -119,6 +206,54 @@ class Query(msgspec.Struct, frozen=True):
     @property
     def holds_states(self) -> bool:
         return self.last_n is not msgspec.UNSET
+
+    @property
+    def numbers(self) -> SequenceGrid | None:
+        """What its windows count; None: time."""
+        return self.sequence if isinstance(self.sequence, SequenceGrid) else None
+
+    @property
+    def counted(self) -> str:
+        """The column that its windows count; empty: time."""
+        return "" if self.numbers is None else self.numbers.column
+
+    def length_text(self, length: int) -> str:
+        """``10 seconds``, or ``100000 of lsn``."""
+        return f"{length} of {self.counted}" if self.counted else duration_text(length)
+
+    def bound_text(self, at: int) -> str:
+        """``2026-05-04 12:00:00 UTC``, or ``lsn 500000``."""
+        return number_text(self.counted, at) if self.counted else timestamp_text(at)
+
+    @property
+    def grid_text(self) -> str:
+        """``1 minute every 10 seconds``, or ``100000 of lsn every 10000``."""
+        window = self.window
+        if not self.counted:
+            return window_text(range_us=window.range_us, slide_us=window.slide_us)
+        every = "" if window.slide_us == window.range_us else f" every {window.slide_us}"
+        return f"{self.length_text(window.range_us)}{every}"
+
+    @property
+    def wants_past(self) -> bool:
+        """It asks for records that were there before it was."""
+        if self.ends or (self.numbers is not None and self.numbers.from_now):
+            return False
+        return self.begin_pane is None or self.reads_past is True
+
+    @property
+    def ends_at(self) -> int | None:
+        """``end_pane``; None: it has no end of its own."""
+        return self.end_pane if isinstance(self.end_pane, int) else None
+
+    @property
+    def bounds(self) -> Bounded:
+        return NOT_BOUNDED if isinstance(self.bounded, msgspec.UnsetType) else self.bounded
+
+    @property
+    def place_columns(self) -> tuple[PlaceColumn, ...]:
+        """Keys that each site fills in with what the roster says of it."""
+        return self.program.place_columns
 
     @property
     def stream(self) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 
+from headwater.algebra.rows.places import LABEL, SITE
 from headwater.errors import ConfigurationError
 
 
@@ -25,6 +26,14 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """False: it dials others, and nobody dials it."""
     has_data: bool = True
     """False: a relay, which carries and merges but originates nothing."""
+    labels: dict[str, str] = {}
+    """What its operators say of it, by name: tier, rack, …"""
+
+    def place(self, what: str) -> str | None:
+        """What ``site()``, ``region()`` or ``label('…')`` is here; None: nothing is said of it."""
+        if what.startswith(LABEL):
+            return self.labels.get(what.removeprefix(LABEL))
+        return self.name if what == SITE else self.region or None
 
 
 class Roster(msgspec.Struct, frozen=True, dict=True):

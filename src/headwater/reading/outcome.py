@@ -52,3 +52,5 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     """Records from too far in the future: not among the results."""
     lines: int = 0
     """All of them, but for those that are passed over: empty ones, headers."""
+    low_time_us: int | None = None
+    """The lowest record time of the batch; None: it had no records, or nobody has asked for it."""

@@ -177,7 +177,7 @@ class Answers:
             missing_count=found.missing_count,
             exact=found.is_exact,
             final=found.is_final,
-            staleness_s=now_s - self._book.lag_s - window.end_s,
+            staleness_s=self._book.staleness_s(window, now_s=now_s),
             answered_at_s=now_s + self._book.ahead_s,
             trigger=trigger,
             tally=self._scoreboard.table.tally,
@@ -189,7 +189,8 @@ class Answers:
             part=self._query.part,
             alarms=found.alarms,
             alarm_count=found.alarm_count,
-        )
+            counted=self._query.counted,
+        ).near(self._query.bounds)
 
     # What became of it
 

@@ -20,6 +20,7 @@ from headwater.root.answers import Answers
 from headwater.root.carriers.agreements import Agreements
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
+from headwater.root.catching_up import CatchingUp
 from headwater.root.config import RootConfig
 from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswered
 from headwater.root.pane_board import PaneBoard
@@ -72,6 +73,7 @@ class Books:
         self.replacing = Replacing(self.scoreboard, config, merger)
         self.windows = WindowBook(query, config, now_s=now_s)
         self.windows.ahead_s = ahead_s
+        self.catching_up = CatchingUp(self.scoreboard, config, now_s=now_s)
         self.clocks = SiteClocks(self.table, self.windows, config, now_s=now_s)
         self.parking = Parking(config, merger)
         self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
@@ -81,8 +83,6 @@ class Books:
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""
-        self.caught_up_s: float | None = None
-        """Since when no site that has spoken is behind; None: one is, or nobody has spoken."""
         self.sealed_through = self.table.sealed_through
         self.is_overfull = False
         """A site announced more panes than are held here: not all windows are known."""
@@ -123,12 +123,8 @@ class Books:
                 self.answers.mark(number)
         self.acks.note(board, expected=self.table.expected)
 
-    def sum_up(self, *, now_s: float) -> None:
+    def sum_up(self) -> None:
         """What all sites together have said may have changed."""
-        if self.table.catching_up or not self.table.views:
-            self.caught_up_s = None
-        elif self.caught_up_s is None:
-            self.caught_up_s = now_s
         sealed_through = min(self.table.sealed_through, self.agreements.through)
         if sealed_through != self.sealed_through:
             self.sealed_through = sealed_through
@@ -156,13 +152,30 @@ class Books:
             for pane in range(start, end + 1):
                 self.open_windows(pane, now_s=now_s)
 
+    def hear_closes(self, coverage: Coverage, pane: int, *, now_s: float) -> None:
+        """Some site has closed the pane, as a summary says."""
+        is_closed = any(part.closed_at is not None for part in coverage.parts)
+        if coverage.whole or coverage.empty or is_closed:
+            self.hear_close(pane, now_s=now_s)
+
+    def hear_state(self, state: SiteState, *, now_s: float) -> None:
+        """And so does a state, of stretches without rows."""
+        lasts = [last for _, last in state.empty] + [state.sealed_through - 1]
+        self.hear_close(max(lasts), now_s=now_s)
+
+    def hear_close(self, pane: int, *, now_s: float) -> None:
+        is_behind = bool(self.table.behind)
+        self.windows.hear_close(pane, is_behind=is_behind, now_s=now_s)
+
     def open_windows(self, pane: int, *, now_s: float) -> None:
         for window in list(self.windows.unopened_of(pane)):
             self.open_window(window, now_s=now_s)
 
     def open_window(self, number: int, *, now_s: float) -> None:
         window = self.windows.open(number, now_s=now_s)
-        for pane in self.windows.spec.panes_of(number):
+        panes = self.windows.spec.panes_of(number)
+        self.catching_up.opened(panes.start)
+        for pane in panes:
             is_new = pane not in self.scoreboard.boards
             board = self.scoreboard.open(pane)
             window.unsettled += not board.is_settled

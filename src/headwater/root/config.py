@@ -46,6 +46,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     horizon_slack_s: float = 900.0
     """How long after ``revise_for_s`` a window is kept for the last seals to arrive."""
 
+    ahead_wait_s: float = 60.0
+    """A site that catches up and has not spoken for so long holds up nobody: others go on without
+    it, and windows of the past get their deadline."""
     panes_max: int = 200_000
     """Panes of one query that the scoreboard holds; news of further ones is refused and shown."""
     compares_per_tick_max: int = 64

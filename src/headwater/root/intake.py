@@ -98,6 +98,7 @@ class Intake:
             summary.pane, summary.coverage, number=self._books.kept, now_s=now_s
         )
         self._books.open_for(summary, now_s=now_s)
+        self._books.hear_closes(summary.coverage, summary.pane, now_s=now_s)
         self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
 
     def _refuse(self, summary: Summary, verdict: Verdict, *, now_s: float) -> None:
@@ -136,7 +137,9 @@ class Intake:
                 self._hear_of_higher_life(state)
             if self.table.is_news(state):
                 self._hear(state, now_s=now_s)
+                self._books.catching_up.hear(1 << state.ordinal, now_s=now_s)
                 continue
+            self._books.catching_up.hear(1 << state.ordinal, now_s=now_s)
             self._books.clocks.hear(state, now_s=now_s)
             self.table.greet(state.ordinal)
             if state.incarnation != self.table.present(state.ordinal):
@@ -178,6 +181,7 @@ class Intake:
             self.touch(board, now_s=now_s)
         is_same = former is not None and former.state.incarnation == state.incarnation
         former_through = former.state.sealed_through if former and is_same else -FOREVER
+        self._books.hear_state(state, now_s=now_s)
         self._books.open_awaited(state, former_through=former_through, now_s=now_s)
 
     def _keep_empty_closes(self, state: SiteState) -> None:

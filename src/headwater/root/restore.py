@@ -38,11 +38,16 @@ def restore(books: Books, kept: RootKept, *, now_s: float) -> None:
     books.table.is_restoring = False
     books.clocks.follow(now_s=now_s)
     _open_windows(books, states, now_s=now_s)
-    books.sum_up(now_s=now_s)
+    books.sum_up()
     await_again(books, kept.lost, now_s=now_s)
 
 
 def _open_windows(books: Books, states: Sequence[KeepState], *, now_s: float) -> None:
+    for one in states:
+        books.hear_state(one.state, now_s=now_s)
+    for board in books.scoreboard.boards.values():
+        if board.covered:
+            books.hear_close(board.pane, now_s=now_s)
     for window in sorted(books.restored):
         if books.windows.spec.panes_of(window).start >= books.windows.done_through:
             books.open_window(window, now_s=now_s)

@@ -27,7 +27,7 @@ from headwater.root.windows import Window
 
 
 class Root:
-    """Windows that are over when its books are made have no deadline while sites catch up."""
+    """Windows that are over when its books are made are history: see ``WindowBook``."""
 
     def __init__(self, books: Books) -> None:
         self.query = books.query
@@ -88,6 +88,7 @@ class Root:
     def receive(self, summary: Summary, *, now_s: float) -> None:
         if not self.intake.is_possible(summary):
             return
+        self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
@@ -96,7 +97,7 @@ class Root:
     def receive_states(self, states: Iterable[SiteState], *, now_s: float) -> None:
         self.intake.receive_states(states, now_s=now_s)
         self.disputes.compare(now_s=now_s)
-        self.books.sum_up(now_s=now_s)
+        self.books.sum_up()
 
     def raise_alarm(self, alarm: Alarm, *, now_s: float) -> None:
         """Somebody has found that panes are not what they are said to be: their windows are not
@@ -140,7 +141,8 @@ class Root:
         self.books.clocks.follow_at_times(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self.books.open_window(number, now_s=now_s)
-        for window in self.windows.overdue(now_s=now_s, caught_up_s=self.books.caught_up_s):
+        self.windows.passed(self.books.catching_up.follow(now_s=now_s), now_s=now_s)
+        for window in self.windows.overdue(now_s=now_s):
             window.is_overdue = True
             self.answers.mark(window.window)
         for spare in self.parking.take_due(now_s=now_s):
@@ -161,6 +163,7 @@ class Root:
         ack = books.acks.make(
             self.scoreboard,
             done_through=done_through,
+            awaited_from=books.catching_up.awaited_from,
             asked=books.agreements.asked(number=number, done_through=done_through, now_s=now_s),
             agreed=books.agreements.take_told(),
             wanted=books.replacing.wanted(number=number, now_s=now_s),
@@ -218,7 +221,8 @@ class Root:
             return DUE_NOW_S
         parked_s = self.parking.next_deadline_s()
         due_s = [
-            self.windows.next_deadline_s(caught_up_s=self.books.caught_up_s),
+            self.windows.next_deadline_s(),
+            self.books.catching_up.next_deadline_s(),
             self.answers.next_deadline_s(),
             self._ack_s(),
         ]

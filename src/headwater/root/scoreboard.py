@@ -93,6 +93,11 @@ class Scoreboard:
         start, end = bisect_left(self._order, first), bisect_left(self._order, last + 1)
         return (self.boards[pane] for pane in self._order[start:end])
 
+    def rising_from(self, first: int) -> Iterator[PaneBoard]:
+        """The boards from there on, while none is opened."""
+        start = bisect_left(self._order, first)
+        return (self.boards[self._order[at]] for at in range(start, len(self._order)))
+
     def drop_below(self, pane: int) -> list[int]:
         end = bisect_left(self._order, pane)
         gone, self._order = self._order[:end], self._order[end:]

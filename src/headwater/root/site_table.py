@@ -19,6 +19,7 @@ from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 
@@ -65,18 +66,14 @@ class SiteTable:
     """Who is expected, and what each of them has said."""
 
     def __init__(self, query: Query, roster: Roster) -> None:
-        members = [
-            site
-            for site in roster.sites
-            if (site.name in query.sites if query.sites else site.has_data)
-        ]
+        members = [site for site in roster.sites if is_asked(query, site)]
         self.names = {site.ordinal: site.name for site in members}
         self.expected = bitset.of(self.names)
         self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
         self.views: dict[int, SiteView] = {}
         self.tally = Tally()
-        self.catching_up = 0
-        """How many of the sites that have spoken are behind."""
+        self.behind = 0
+        """Sites that say that they catch up, as a bitset."""
         self._sealed = Counter({-FOREVER: len(members)})
         self._ended: set[int] = set()
         self._unconfirmed: set[int] = set()
@@ -91,7 +88,7 @@ class SiteTable:
         self._doubted: set[int] = set()
         """Sites that have told it to a former process of the root alone, whose clock may have been
         another one."""
-        self.goes_by_site_clocks = query.time is TimeKind.EVENT
+        self.goes_by_site_clocks = query.time is TimeKind.EVENT and query.numbers is None
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
 
@@ -237,7 +234,8 @@ class SiteTable:
         self._sealed[later] += 1
         if not self._sealed[former]:
             del self._sealed[former]
-        self.catching_up += by * state.catching_up
+        bit = 1 << state.ordinal
+        self.behind = self.behind | bit if state.catching_up and by > 0 else self.behind & ~bit
         sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
         self.tally = Tally(*(a + by * b for a, b in sums))
 

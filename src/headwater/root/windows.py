@@ -13,8 +13,12 @@ the other. So no clock that is set, nor one that is wrong, makes a deadline come
     news           ^        ·          deadline = end + deadline_s
     news                    ·    ^     deadline = news + deadline_s
 
-Windows that were over when the query began here, or when the root returned, have no deadline
-while sites catch up. With a finite input there is none at all.
+Windows that were over when the query began here, or when the root returned, are *history*: they
+have no deadline before every site that speaks and catches up has passed them (``CatchingUp``), and
+then a whole one. With a finite input there is none at all.
+
+A window of numbers has no end by any clock: it exists when it has rows, and its deadline runs from
+the first close of its last pane, by whichever site (``hear_close``).
 """
 
 from __future__ import annotations
@@ -44,6 +48,8 @@ class Window:
         """By the clocks that windows are numbered by."""
         self.opened_s = opened_s
         """In steady time, as are all that follow."""
+        self.passed_s: float | None = LONG_AGO_S
+        """Since when nobody who speaks catches up on it; None: somebody does."""
         self.unsettled = 0
         """How many of its panes still await something."""
         self.revision = 0
@@ -73,7 +79,9 @@ class WindowBook:
         self.windows: dict[int, Window] = {}
         self.done_through = -FOREVER
         """Panes below belong only to windows that are over."""
-        self.has_begin = query.begin_pane is not None
+        self._is_counted = query.numbers is not None
+        self.has_begin = query.begin_pane is not None and not self._is_counted
+        """So every window from there on has an answer."""
         self._ends = query.ends
         self._timing = query.timing
         self._config = config
@@ -94,10 +102,22 @@ class WindowBook:
         if query.begin_pane is not None:
             self._first = -(-query.begin_pane // self.spec.panes_per_slide)
         self._next_by_clock = self._first
+        self._end_pane = query.ends_at
+        self._last = FOREVER
+        """The last window of a query that has an extent."""
+        if self._end_pane is not None:
+            spare = self._end_pane - self.spec.panes_per_window
+            self._last = spare // self.spec.panes_per_slide
         self._order: list[int] = []
         self._deadlines: list[tuple[float, int]] = []
-        self._history: list[tuple[float, int]] = []
+        self._history: list[int] = []
+        """Windows of the past that have no deadline yet, and may have been answered."""
+        self._passed_through = -FOREVER
         self._retired_through = -FOREVER
+        self._closed_through = -FOREVER
+        """Of windows of numbers: panes below were closed by some site."""
+        self._unended: list[int] = []
+        """And windows whose last pane nobody has closed, in order."""
         self._over = IntervalSet()
         """Windows that are over and that ``done_through`` does not tell yet: they are never opened
         again, neither by news nor by the clock."""
@@ -110,7 +130,7 @@ class WindowBook:
         lowest = self._first
         if self.done_through > -FOREVER:
             lowest = max(lowest, -(-self.done_through // self.spec.panes_per_slide))
-        return range(max(found.start, lowest), found.stop)
+        return range(max(found.start, lowest), min(found.stop, self._last + 1))
 
     def unopened_of(self, pane: int) -> Iterator[int]:
         """Windows that news of this pane opens; of a finite input with a begin also all before."""
@@ -133,7 +153,7 @@ class WindowBook:
     @property
     def first(self) -> int:
         """The first window of a query with a begin."""
-        assert self.has_begin, "a query of the earliest records has no first window"
+        assert self._first > -FOREVER, "a query of the earliest records has no first window"
         return self._first
 
     def has_passed(self, window: int) -> bool | None:
@@ -146,7 +166,9 @@ class WindowBook:
             return
         passed_us = self._passed_s(now_s) * MICROS
         for _ in range(self._config.windows_opened_per_tick_max):
-            if self._is_full or self.spec.window_end_us(self._next_by_clock) > passed_us:
+            if self._is_full or self._next_by_clock > self._last:
+                return
+            if self.spec.window_end_us(self._next_by_clock) > passed_us:
                 return
             window = self._next_by_clock
             self._next_by_clock += 1
@@ -169,18 +191,65 @@ class WindowBook:
         return self.spec.panes_of(window).start >= self.done_through
 
     def open(self, window: int, *, now_s: float) -> Window:
+        if self._is_counted:
+            return self._open_counted(window, now_s=now_s)
         end_s = self.spec.window_end_us(window) / MICROS
         opened = self.windows[window] = Window(window, end_s=end_s, opened_s=now_s)
         insort(self._order, window)
         if self._ends:
             return opened
-        is_history = end_s + self.lag_s < self._begun_s
-        heap = self._history if is_history else self._deadlines
-        heappush(heap, (self._deadline_s(opened), window))
+        if end_s + self.lag_s < self._begun_s:
+            self._make_history(opened)
+        else:
+            heappush(self._deadlines, (self._deadline_s(opened), window))
         return opened
 
+    def _make_history(self, window: Window) -> None:
+        window.passed_s = None
+        heappush(self._history, window.window)
+
+    def _open_counted(self, window: int, *, now_s: float) -> Window:
+        is_ended = self._ends or self.spec.panes_of(window).stop <= self._closed_through
+        end_s = now_s if is_ended else NEVER_DUE_S
+        opened = self.windows[window] = Window(window, end_s=end_s, opened_s=now_s)
+        insort(self._order, window)
+        if not is_ended:
+            insort(self._unended, window)
+        elif not self._ends:
+            heappush(self._deadlines, (self._deadline_s(opened), window))
+        return opened
+
+    def hear_close(self, pane: int, *, is_behind: bool, now_s: float) -> None:
+        """A site has closed this pane, and so all before it. Of windows of numbers those end that
+        have no pane beyond it; while a site ``is_behind`` they are not due by that alone."""
+        if not self._is_counted or self._ends or pane < self._closed_through:
+            return
+        self._closed_through = pane + 1
+        while self._unended and self.spec.panes_of(self._unended[0]).stop <= self._closed_through:
+            window = self.windows.get(self._unended.pop(0))
+            if window is not None:
+                window.end_s = now_s
+                if is_behind:
+                    self._make_history(window)
+                else:
+                    heappush(self._deadlines, (self._deadline_s(window), window.window))
+
+    def has_ended(self, window: int, *, shown_s: float) -> bool:
+        """Whether the clocks, or the numbers that were read, have passed it."""
+        if self._is_counted:
+            return self.spec.panes_of(window).stop <= self._closed_through
+        return self.spec.window_end_us(window) <= shown_s * MICROS
+
+    def staleness_s(self, window: Window, *, now_s: float) -> float:
+        """Since its end, by the clocks that windows are numbered by."""
+        is_ended = window.end_s < NEVER_DUE_S
+        return now_s - self.lag_s - window.end_s if is_ended else 0.0
+
     def _deadline_s(self, window: Window) -> float:
-        return max(window.end_s + self.lag_s, window.opened_s) + self._timing.deadline_s
+        if window.passed_s is None:
+            return NEVER_DUE_S
+        since_s = max(window.end_s + self.lag_s, window.opened_s, window.passed_s)
+        return since_s + self._timing.deadline_s
 
     # What people ask for
 
@@ -195,15 +264,18 @@ class WindowBook:
         number = self._next_by_clock  # after a restart it begins anew, behind what is answered
         while not self._is_unopened(number):
             number += 1
-        return number
+        return number if number <= self._last else None
 
     def answered_by_s(self, number: int) -> float | None:
         """When this window is answered at the latest, in steady time; None: it has no deadline."""
         if self._ends:
             return None
         window = self.windows.get(number)
+        if self._is_counted and (window is None or window.end_s == NEVER_DUE_S):
+            return None
         if window is not None:
-            return self._deadline_s(window)
+            due_s = self._deadline_s(window)
+            return None if due_s == NEVER_DUE_S else due_s
         return self.spec.window_end_us(number) / MICROS + self.lag_s + self._timing.deadline_s
 
     def last_due(self, *, now_s: float) -> int | None:
@@ -212,7 +284,7 @@ class WindowBook:
             due = [one for one in self._order if (self.answered_by_s(one) or NEVER_DUE_S) <= now_s]
             return due[-1] if due else None
         shown_us = round((now_s - self.lag_s - self._timing.deadline_s) * MICROS)
-        last = self.spec.windows_of(self.spec.pane_at(shown_us)).start - 1
+        last = min(self._last, self.spec.windows_of(self.spec.pane_at(shown_us)).start - 1)
         return last if last >= self._first else None
 
     # Clocks
@@ -227,10 +299,9 @@ class WindowBook:
         if abs(lag_s - self.lag_s) <= LAG_STEP_S:
             return
         self.lag_s = lag_s
-        for heap in (self._deadlines, self._history):
-            numbers = [number for _, number in heap if number in self.windows]
-            heap[:] = [(self._deadline_s(self.windows[number]), number) for number in numbers]
-            heapify(heap)
+        numbers = [number for _, number in self._deadlines if number in self.windows]
+        self._deadlines = [(self._deadline_s(self.windows[number]), number) for number in numbers]
+        heapify(self._deadlines)
 
     def resume(self, done_through: int) -> None:
         """A former process was done with the panes below."""
@@ -241,20 +312,37 @@ class WindowBook:
 
     # Deadlines
 
-    def overdue(self, *, now_s: float, caught_up_s: float | None) -> list[Window]:
-        """Unanswered windows whose deadline has come; each is named once."""
-        due = _pop_until(self._deadlines, now_s)
-        if caught_up_s is not None and now_s >= caught_up_s + self._timing.deadline_s:
-            due += _pop_until(self._history, now_s)
-        found = [self.windows[w] for w in due if w in self.windows]
-        return [window for window in found if not window.revision]
+    def passed(self, pane: int, *, now_s: float) -> None:
+        """Nobody who speaks catches up on panes below; it may have been a later one before."""
+        self._passed_through = pane
+        while self._history and self._is_passed(self._history[0]):
+            window = self.windows.get(heappop(self._history))
+            if window is not None:
+                window.passed_s = now_s
+                heappush(self._deadlines, (self._deadline_s(window), window.window))
 
-    def next_deadline_s(self, *, caught_up_s: float | None) -> float:
+    def _is_passed(self, window: int) -> bool:
+        return self.spec.panes_of(window).stop <= self._passed_through
+
+    def overdue(self, *, now_s: float) -> list[Window]:
+        """Unanswered windows whose deadline has come; each is named once. Where a site has begun
+        to catch up on one since, or speaks again, it is waited for again."""
+        due = []
+        while self._deadlines and self._deadlines[0][0] <= now_s:
+            window = self.windows.get(heappop(self._deadlines)[1])
+            if window is None or window.revision:
+                continue
+            is_history = window.passed_s != LONG_AGO_S
+            if is_history and not self._is_passed(window.window):
+                self._make_history(window)
+            else:
+                due.append(window)
+        return due
+
+    def next_deadline_s(self) -> float:
         due_s = self._deadlines[0][0] if self._deadlines else NEVER_DUE_S
-        if self._history and caught_up_s is not None:
-            history_s = max(self._history[0][0], caught_up_s + self._timing.deadline_s)
-            due_s = min(due_s, history_s)
-        if self.has_begin and not self._ends and not self._is_full:
+        is_more = self._next_by_clock <= self._last
+        if self.has_begin and not self._ends and not self._is_full and is_more:
             end_s = self.spec.window_end_us(self._next_by_clock) / MICROS
             since_begin_s = min(end_s - self._begin_s + self._begun_s, self._begun_until_s)
             due_s = min(due_s, max(end_s + self.lag_s, self._by_clock_from_s, since_begin_s))
@@ -298,6 +386,8 @@ class WindowBook:
 
     def _lowest_possible(self, sealed_through: int) -> int:
         """The first pane of the lowest window that could still be opened."""
+        if self._end_pane is not None and self._next_by_clock > self._last:
+            return self._end_pane
         if self.has_begin and not self._ends:
             return self.spec.panes_of(self._next_by_clock).start
         if sealed_through >= FOREVER:
@@ -306,10 +396,3 @@ class WindowBook:
         if sealed_through > -FOREVER:
             lowest = max(lowest, self.spec.windows_of(sealed_through).start)
         return -FOREVER if lowest == -FOREVER else self.spec.panes_of(lowest).start
-
-
-def _pop_until(heap: list[tuple[float, int]], now_s: float) -> list[int]:
-    found = []
-    while heap and heap[0][0] <= now_s:
-        found.append(heappop(heap)[1])
-    return found

@@ -19,8 +19,17 @@ from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.sim.faults.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
+from headwater.sim.query_kinds import (
+    PAST_S,
+    draw_growing,
+    draw_past,
+    draw_sequence,
+    draw_sessions,
+    draw_states,
+    draw_time,
+)
 from headwater.sim.records.admits import admitting
-from headwater.sim.tuning import Limits, Pace, draw_budgets, draw_digests, draw_limits
+from headwater.sim.tuning import Limits, Pace, draw_ahead, draw_budgets, draw_digests, draw_limits
 from headwater.sim.world.latencies import Matrix
 from headwater.sim.world.log import Workload
 
@@ -34,12 +43,6 @@ world, four, two, or one. Between them are those of sites that are gone."""
 FAULT_S = 120.0
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
-STATES_SHARE = 0.25
-"""How many queries of logs that go on hold states."""
-AGE_SHARE = 0.3
-"""How many queries over growing logs place records by their age. A finite log is read again from
-its start when a disk is lost, and a second reading may place it by another offset."""
-
 WRONG_DAY_SHARE = 0.25
 """How many worlds have clocks that are wrong by hours from the start."""
 DAY_S = 86_400.0
@@ -97,6 +100,10 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
     else:
         query = draw_states(Random(f"states {seed}"), query)
         query = draw_time(Random(f"time {seed}"), query)
+        query = draw_sequence(Random(f"sequence {seed}"), query)
+        query = draw_past(Random(f"past {seed}"), query, now_s=START_S)
+        query = draw_sessions(Random(f"sessions {seed}"), query)
+        query = draw_growing(Random(f"growing {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -119,7 +126,12 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         ),
         delays_s=_draw_delays(random, len(roster.sites)),
         workloads=tuple(
-            _draw_workload(random, faults_until_s + grace_s, is_finite=is_finite)
+            _draw_workload(
+                random,
+                faults_until_s + grace_s,
+                is_finite=is_finite,
+                before_s=PAST_S[-1] if query.reads_past is True else 0.0,
+            )
             for _ in roster.sites
         ),
         first_query=query,
@@ -133,9 +145,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         end_s=faults_until_s + grace_s,
         is_finite=is_finite,
         pace=pace,
-        limits=draw_digests(
-            Random(f"digests {seed}"), draw_budgets(Random(f"budgets {seed}"), draw_limits(random))
-        ),
+        limits=_draw_limits(random, seed, is_finite=is_finite),
     )
 
 
@@ -226,30 +236,6 @@ def draw_query(
     )
 
 
-def draw_states(random: Random, query: Query) -> Query:
-    """The same query, sometimes of states. Drawn apart, so that all else of a seed is as it was
-    before there were states."""
-    if random.random() >= STATES_SHARE:
-        return query
-    slide_us = query.window.slide_us
-    window = WindowSpec(slide_us, slide_us)
-    assert query.begin_pane is not None, "a state query has a begin"
-    begin_us = query.window.pane_start_us(query.begin_pane)
-    return msgspec.structs.replace(
-        query,
-        window=window,
-        begin_pane=window.first_window_from(begin_us),
-        last_n=random.choice((1, 3, 8, 20)),
-    )
-
-
-def draw_time(random: Random, query: Query) -> Query:
-    """The same query, sometimes by age. Drawn apart from the rest of a query, so that it moves no
-    other choice of a seed. States go by timestamps, which their truth does too."""
-    is_by_age = random.random() < AGE_SHARE and not query.holds_states
-    return msgspec.structs.replace(query, time=TimeKind.AGE) if is_by_age else query
-
-
 def _draw_roster(random: Random, site_count: int, *, apart: int) -> Roster:
     sites = [
         Site(
@@ -294,10 +280,13 @@ def _draw_refusals(random: Random, sites: tuple[str, ...]) -> tuple[tuple[str, s
     return ((random.choice(sites), random.choice(("q1", "q2"))),)
 
 
-def _draw_workload(random: Random, length_s: float, *, is_finite: bool) -> Workload:
-    """Steady, bursty or nearly idle: idle stretches make empty closes, long ones runs of them."""
+def _draw_workload(
+    random: Random, length_s: float, *, is_finite: bool, before_s: float
+) -> Workload:
+    """Steady, bursty or nearly idle: idle stretches make empty closes, long ones runs of them.
+    ``before_s``: how long before the start a log that grows has begun."""
     end_s = START_S + (0.0 if is_finite else length_s)
-    busy, at_s = [], START_S - (length_s / 2 if is_finite else 0.0)
+    busy, at_s = [], START_S - (length_s / 2 if is_finite else before_s)
     if random.random() < 0.3:
         while at_s < end_s:
             until_s = at_s + random.uniform(5.0, 40.0)
@@ -312,6 +301,12 @@ def _draw_workload(random: Random, length_s: float, *, is_finite: bool) -> Workl
         late_share=random.choice((0.0, 0.03, 0.1)),
         late_s=random.choice((6.0, 20.0, 60.0)),
     )
+
+
+def _draw_limits(random: Random, seed: int, *, is_finite: bool) -> Limits:
+    limits = draw_budgets(Random(f"budgets {seed}"), draw_limits(random))
+    limits = draw_digests(Random(f"digests {seed}"), limits)
+    return limits if is_finite else draw_ahead(Random(f"ahead {seed}"), limits)
 
 
 def _links(roster: Roster, trees: tuple[Tree, ...]) -> tuple[tuple[str, str], ...]:

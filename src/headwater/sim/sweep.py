@@ -13,6 +13,9 @@ from multiprocessing import get_context
 import msgspec
 
 from headwater.overlay.lie_book import LieKind
+from headwater.sim.check.check_growing import GROWING_SOMETIMES
+from headwater.sim.check.check_past import PAST_SOMETIMES
+from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
 from headwater.sim.faults.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome
@@ -69,6 +72,9 @@ SOMETIMES = (
     "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
+    *GROWING_SOMETIMES,
+    *PAST_SOMETIMES,
+    *SESSIONS_SOMETIMES,
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
     *(f"a lie was told: {what}" for what in (*LIES, *BENT, FLOOD)),
     *(f"a lie was written down: {kind}" for kind in LieKind),

@@ -20,6 +20,7 @@ class Pace(msgspec.Struct, frozen=True):
     ack_every_s: float = 3.0
     state_every_s: float = 4.0
     retention_s: float = 70.0
+    ahead_wait_s: float = 10.0
     poll_every_s: float = 2.0
     poll_within_s: float | None = None
     """None: each site polls in a rhythm of its own. Else all begin so soon after each multiple of
@@ -34,6 +35,8 @@ class Pace(msgspec.Struct, frozen=True):
     """And for an answer at the root."""
     batch_records_max: int = 40
     """A site that is behind catches up in batches of at most this many."""
+    past_records_max: int = 6
+    """Of the past much fewer, so that a reading of it takes a while beside the live one."""
     clock_settle_s: float = 6.0
     """Three polls: what stands no longer is not believed."""
     clock_tolerance_s: float = 10.0
@@ -73,6 +76,7 @@ class Limits(msgspec.Struct, frozen=True):
     asks_per_ack_max: int = 64
     replacing_max: int = 16
     wanted_per_ack_max: int = 16
+    ahead_panes_max: int = 20_000
 
 
 BUDGET_SHARE = 0.5
@@ -109,6 +113,11 @@ def draw_digests(random: Random, limits: Limits) -> Limits:
         replacing_max=random.choice((1, 16)),
         wanted_per_ack_max=random.choice((1, 16)),
     )
+
+
+def draw_ahead(random: Random, limits: Limits) -> Limits:
+    """Drawn apart, for late queries: in some worlds nobody may be far ahead of the others."""
+    return msgspec.structs.replace(limits, ahead_panes_max=random.choice((2, 6, 20_000)))
 
 
 def draw_limits(random: Random) -> Limits:
@@ -167,6 +176,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             empty_ranges_max=limits.empty_ranges_max,
             digest_panes=limits.digest_panes,
             digests_told_max=limits.digests_told_max,
+            ahead_panes_max=limits.ahead_panes_max,
             closes_told_max=limits.closes_told_max,
         ),
         root=RootConfig(
@@ -184,6 +194,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             compares_per_tick_max=limits.compares_per_tick_max,
             asks_per_ack_max=limits.asks_per_ack_max,
             replacing_max=limits.replacing_max,
+            ahead_wait_s=pace.ahead_wait_s,
             wanted_per_ack_max=limits.wanted_per_ack_max,
         ),
         retention_s=pace.retention_s,

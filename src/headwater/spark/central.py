@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
+from headwater.algebra.rows.places import SITE as PLACE_SITE
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
 from headwater.reading.chunk import Chunk
@@ -36,9 +38,13 @@ from headwater.spark.site.scan_counts import ScanCounts, scan_counts
 from headwater.spark.site.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
 from headwater.sql.compile import question_of
+from headwater.sql.read.sql_text import column, parse, parse_expression, sql_of
+from headwater.sql.types.place_functions import place_of
 from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
 
 LINES = "__lines"
+AT = "__at_site"
+"""The site of a record, for ``site()``."""
 LARGE_BYTES = ONE_TASK_BYTES + 1
 """As a plain Spark reads: by as many tasks as it likes."""
 
@@ -51,12 +57,18 @@ def central_answers(
 
 
 def central_finished(
-    session: SparkSession, query: Query, files: Sequence[Path], *, before_us: int | None = None
+    session: SparkSession,
+    query: Query,
+    files: Sequence[Path],
+    *,
+    before_us: int | None = None,
+    site_of: Callable[[Path], str] = lambda file: "",
 ) -> Finished:
     """The answers of all windows over these files: those that the sites find.
 
     ``before_us`` is the fence of the sites that it is compared with: records from there on are
-    refused. A finite input has none.
+    refused. A finite input has none. ``site_of`` names the site that a file is of, for ``site()``;
+    of regions and labels nothing is known here.
 
     Where one Spark would fail for a value, the rule "Overflow belongs to the group" holds here too:
     groups that fail are found over the records, and left out. Raises ``GroupFailed`` where a value
@@ -67,11 +79,27 @@ def central_finished(
         return Finished()
     with tempfile.TemporaryDirectory(prefix="headwater-central-") as place, ExitStack() as stack:
         try:
-            found = [stack.enter_context(one) for one in _linked(Path(place), query, files)]
+            by_site = _by_site(query, files, site_of)
+            found = [
+                (site, stack.enter_context(one))
+                for number, (site, of_site) in enumerate(by_site.items())
+                for one in _linked(Path(place) / f"{number}", query, of_site)
+            ]
         except ChunkUnreadable as error:
             raise SparkFailed(f"query {query.id}, one Spark: {error}") from error
-        parts = [_part(own, query, one, number) for number, one in enumerate(found)]
+        parts = [_part(own, query, one, number, site) for number, (site, one) in enumerate(found)]
         return _finished(own, query, parts, before_us=before_us) if parts else Finished()
+
+
+def over_files(
+    session: SparkSession, query: Query, files: Sequence[Path], sql: str
+) -> pa.Table | None:
+    """What this text yields over the records of these files; None where there are no files."""
+    own = apply_settings(session, dict(query.program.settings))
+    with tempfile.TemporaryDirectory(prefix="headwater-files-") as place, ExitStack() as stack:
+        found = [stack.enter_context(one) for one in _linked(Path(place), query, files)]
+        parts = [_part(own, query, one, number) for number, one in enumerate(found)]
+        return _run(own, query, _records(parts, None), sql) if parts else None
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -80,6 +108,18 @@ class _Part(msgspec.Struct, frozen=True):
     parser: Parser
     lines: str
     """The view of their lines."""
+    site: str = ""
+    """Whose files they are, where the query asks for that."""
+
+
+def _by_site(
+    query: Query, files: Sequence[Path], site_of: Callable[[Path], str]
+) -> dict[str, list[Path]]:
+    """All files together, unless the query asks where records are from."""
+    found: dict[str, list[Path]] = {}
+    for file in files:
+        found.setdefault(site_of(file) if query.program.place_columns else "", []).append(file)
+    return found
 
 
 def _linked(
@@ -96,27 +136,23 @@ def _linked(
     ]
 
 
-def _part(own: SparkSession, query: Query, found: Linked, number: int) -> _Part:
+def _part(own: SparkSession, query: Query, found: Linked, number: int, site: str = "") -> _Part:
     lines = read_lines(own, found, byte_count=LARGE_BYTES)
     view = f"{LINES}_{number}"
     lines.createOrReplaceTempView(view)
     parser = Parser(
         query.program.source, (frozenset(query.program.columns_used),), headers=found.headers
     )
-    return _Part(with_types(parser, found, lines), view)
+    return _Part(with_types(parser, found, lines), view, site)
 
 
 def _finished(
     own: SparkSession, query: Query, parts: Sequence[_Part], *, before_us: int | None
 ) -> Finished:
-    before = None if before_us is None else f"{before_us}L"
-    records = " UNION ALL ".join(
-        one.parser.records_sql(
-            f"({one.parser.typed_sql(one.lines)})", 0, before_us=before, is_counted=True
-        )
-        for one in parts
-    )
-    counts = None
+    records, counts = _records(parts, before_us), None
+    if query.bounds:  # what is near the truth is held against the truth
+        with _told_of(query):
+            return _with_counts(own, parts, _without_failing(own, query, records), counts)
     try:
         frame = _frame(own, query, records, query.program.central_sql)
         finished = Finished(split_by_window(query, _collected(query, frame)))
@@ -125,6 +161,19 @@ def _finished(
         finished = _without_failing(own, query, records)
     with _told_of(query):
         return _with_counts(own, parts, finished, counts)
+
+
+def _records(parts: Sequence[_Part], before_us: int | None) -> str:
+    before = None if before_us is None else f"{before_us}L"
+    return " UNION ALL ".join(_records_of(one, before) for one in parts)
+
+
+def _records_of(part: _Part, before: str | None) -> str:
+    typed = f"({part.parser.typed_sql(part.lines)})"
+    records = part.parser.records_sql(typed, 0, before_us=before, is_counted=True)
+    if not part.site:
+        return records
+    return f"SELECT *, {sql_of(exp.Literal.string(part.site))} AS {AT} FROM ({records})"
 
 
 def _with_counts(
@@ -166,13 +215,26 @@ def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
     )
 
 
+def _with_places(sql: str) -> str:
+    """``site()`` as the column that the records have here; regions and labels as NULL."""
+
+    def place(node: exp.Expr) -> exp.Expr:
+        found = place_of(node)
+        if found is None:
+            return node
+        return column(AT) if found == PLACE_SITE else parse_expression("CAST(NULL AS STRING)")
+
+    return sql_of(parse(sql).transform(place))
+
+
 def _run(own: SparkSession, query: Query, records: str, sql: str) -> pa.Table:
     return _collected(query, _frame(own, query, records, sql))
 
 
 def _frame(own: SparkSession, query: Query, records: str, sql: str) -> DataFrame:
+    has_places = bool(query.program.place_columns)
     with _told_of(query):
-        return own.sql(over_records(records, sql))
+        return own.sql(over_records(records, sql if not has_places else _with_places(sql)))
 
 
 def _collected(query: Query, frame: DataFrame) -> pa.Table:

@@ -16,37 +16,54 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
+from msgspec import UNSET
 from sqlglot import exp
 
-from headwater.algebra.rows.columns import Column
+from headwater.algebra.rows.columns import Column, Folding
+from headwater.algebra.rows.places import PlaceColumn
+from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.part import Part
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
+from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
+from headwater.sql.admit.needs import with_needs
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices, refusal
-from headwater.sql.read.select_shape import check_shape
+from headwater.sql.read.sequences import (
+    check_sequence,
+    read_sequence_grid,
+    read_sequence_stay,
+    read_sequence_timing,
+)
 from headwater.sql.read.sources import compile_source
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import SourceStatement, StreamStatement, read_statements
 from headwater.sql.read.streams import (
     INSTALL_SLACK_US,
-    read_begin_pane,
+    check_sessions,
     read_parts,
     read_places,
+    read_session_max_us,
+    read_stay,
     read_time,
     read_timing,
     stream_options,
 )
+from headwater.sql.resolve.named_window import named_window
+from headwater.sql.resolve.one_select import base_table, one_select
 from headwater.sql.resolve.resolve_select import resolve_select
+from headwater.sql.rules.bounded_columns import bounded_columns
+from headwater.sql.rules.count_copies import count_copies
 from headwater.sql.rules.deal_out_groups import deal_out_groups
 from headwater.sql.rules.divisible import check_divisible
 from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
-from headwater.sql.tree.nodes import Grouped, Node, Shown, Split, rewrite, the
+from headwater.sql.rules.take_first_rows import take_first_rows
+from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, rewrite, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
 from headwater.sql.write.write_site_sql import write_site_sql
@@ -55,10 +72,12 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     keep_what_has_a_time,
     deal_out_groups,
     order_by_columns,
+    count_copies,
     split_aggregates,
 )
-"""In this order: what a part is asked for comes behind the user's WHERE, and what a partial is
-called goes by the names of all columns that are shown."""
+"""In this order: what a part is asked for comes behind the user's WHERE, the columns of an order
+replace those that were hidden, and what a partial is called goes by the names of all columns that
+are shown."""
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -96,7 +115,7 @@ def compile_statements(
     begin: str = "now",
     slack_us: int = INSTALL_SLACK_US,
     ends: bool = False,
-    known_sites: Collection[str] = (),
+    known_sites: Collection[str | Site] = (),
     known_sources: Mapping[str, Source] | None = None,
 ) -> list[Query]:
     """The queries of all streams in the text, in order: one for each root of a stream. Raises
@@ -105,45 +124,111 @@ def compile_statements(
     ``root`` answers a stream that names no root; queries are numbered from ``next_counter`` as
     commands of ``installer``; a stream that says no ``begin`` has the one given here, and ``now``
     is counted from ``now_us`` plus ``slack_us``, or by age from the clock of its root where that is
-    known. ``known_sites`` is the roster, to check names against; ``known_sources`` are sources from
-    elsewhere.
+    known. ``known_sites`` is the roster, to check names against, and labels where these are known;
+    ``known_sources`` are sources from elsewhere.
     """
     script = parse_script(text)
     sources = {name.lower(): source for name, source in (known_sources or {}).items()}
     sources |= {source.name.lower(): source for source in script.sources}
-    streams = {stream.name.lower() for stream in script.streams}
-    queries: list[Query] = []
-    for stream in script.streams:
-        tree = _resolved(stream, text, sources, streams)
-        options = stream_options(stream, text)
-        places = read_places(options, root=root, known=known_sites)
-        parts = read_parts(options, stream.name, places.roots)
-        check_divisible(tree, options, stream, text, part_count=len(parts))
-        time, window = read_time(options), the(tree, Grouped).window
-        for part, place in zip(parts, places.roots, strict=True):
-            clock_us = root_now_us(place) if time is TimeKind.AGE else None
-            query = Query(
-                QueryId(stream.name if part is None else part.query_name, installer, 0),
-                window,
-                place,
-                _program(rewritten(tree, part), stream.text),
-                sites=places.sites,
-                begin_pane=read_begin_pane(
-                    options,
-                    window,
-                    default=begin,
-                    now_us=now_us if clock_us is None else clock_us,
-                    slack_us=slack_us,
-                ),
-                ends=ends,
-                time=time,
-                timing=read_timing(options),
-                part=part,
-            )
-            _check(query, stream, text)
-            queries.append(query)
+    among = StreamContext(
+        text=text,
+        sources=sources,
+        streams=frozenset(stream.name.lower() for stream in script.streams),
+        root=root,
+        installer=installer,
+        now_us=now_us,
+        root_now_us=root_now_us,
+        begin=begin,
+        slack_us=slack_us,
+        ends=ends,
+        known_sites=known_sites,
+    )
+    queries = [query for stream in script.streams for query in compile_stream(stream, among)]
     _check_part_names(queries, script)
     return numbered(queries, next_counter)
+
+
+class StreamContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stream is compiled among; ``compile_statements`` says what it means."""
+
+    text: str
+    sources: Mapping[str, Source]
+    """By their names in lower case."""
+    streams: frozenset[str] = frozenset()
+    root: str = ""
+    installer: str = ""
+    now_us: int = 0
+    root_now_us: Callable[[str], int | None] = lambda root: None
+    begin: str = "now"
+    slack_us: int = INSTALL_SLACK_US
+    ends: bool = False
+    known_sites: Collection[str | Site] = ()
+
+
+def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]:
+    """One for each root, not numbered yet. Raises ``QueryRefused``."""
+    text = among.text
+    options = stream_options(stream, text)
+    tree = resolved_stream(stream, among)
+    places = read_places(options, root=among.root, known=among.known_sites)
+    parts = read_parts(options, stream.name, places.roots)
+    check_divisible(tree, options, stream, text, part_count=len(parts))
+    time, window = read_time(options), the(tree, Grouped).window
+    check_sessions(options, time, has_sessions=the(tree, Grouped).sessions is not None)
+    counted = the(tree, Grouped).counted
+    if counted:
+        check_sequence(options, counted)
+    bounded = bounded_columns(tree)
+    queries = []
+    for part, place in zip(parts, places.roots, strict=True):
+        clock_us = among.root_now_us(place) if time is TimeKind.AGE else None
+        stay = (
+            read_sequence_stay(options, window, default=among.begin, ends=among.ends)
+            if counted
+            else read_stay(
+                options,
+                window,
+                time=time,
+                default=among.begin,
+                now_us=among.now_us if clock_us is None else clock_us,
+                slack_us=among.slack_us,
+                ends=among.ends,
+            )
+        )
+        split = rewritten(tree, part)
+        if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
+            raise refusal(
+                text,
+                stream.offset,
+                "sessions have no growing states, such as count(DISTINCT …); write an approximate "
+                "function, or a window instead of sessions",
+            )
+        query = Query(
+            QueryId(stream.name if part is None else part.query_name, among.installer, 0),
+            window,
+            place,
+            _program(split, stream.text),
+            sites=places.sites,
+            begin_pane=stay.begin_pane,
+            node_set=places.node_set or msgspec.UNSET,
+            ends=among.ends,
+            time=time,
+            timing=(read_sequence_timing if counted else read_timing)(options),
+            part=part,
+            reads_past=stay.reads_past,
+            end_pane=stay.end_pane,
+            bounded=bounded or UNSET,
+            sessions=_sessions(split),
+            sequence=read_sequence_grid(
+                options, window, counted, default=among.begin, ends=among.ends
+            )
+            if counted
+            else UNSET,
+        )
+        query = with_needs(query)
+        _check(query, stream, text)
+        queries.append(query)
+    return queries
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:
@@ -157,12 +242,15 @@ def numbered(queries: Sequence[Query], first: int) -> list[Query]:
     ]
 
 
-def _resolved(
-    stream: StreamStatement, text: str, sources: Mapping[str, Source], streams: Collection[str]
-) -> Node:
+def resolved_stream(stream: StreamStatement, among: StreamContext) -> Node:
+    """What a stream asks. Raises ``QueryRefused``."""
+    text = among.text
+    options = stream_options(stream, text)
+    window, longest_us = named_window(options), read_session_max_us(options)
     try:
-        select = check_shape(stream.select)
-        return resolve_select(select, _source(select, sources, streams))
+        source = _source(base_table(stream.select), among.sources, among.streams)
+        flat = _flat(stream, source)
+        return resolve_select(flat, source, window, session_max_us=longest_us)
     except Objection as objection:
         offset = offset_of(objection.node) if objection.node is not None else None
         at = stream.select_offset if offset is None else offset
@@ -176,8 +264,19 @@ def _resolved(
 def question_of(query: Query) -> Node:
     """What a query asks, read anew from its own text: for the reference, which is not split."""
     (stream,) = parse_script(query.program.text).streams
-    asked = resolve_select(check_shape(stream.select), query.program.source)
+    options = stream_options(stream, query.program.text)
+    source = query.program.source
+    asked = resolve_select(
+        _flat(stream, source),
+        source,
+        named_window(options),
+        session_max_us=read_session_max_us(options),
+    )
     return rewritten(asked, query.part)
+
+
+def _flat(stream: StreamStatement, source: Source) -> exp.Select:
+    return one_select(stream.select, [column.name for column in source.columns])
 
 
 def rewritten(tree: Node, part: Part | None) -> Node:
@@ -188,9 +287,8 @@ def rewritten(tree: Node, part: Part | None) -> Node:
     return tree
 
 
-def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collection[str]) -> Source:
+def _source(table: exp.Expr, sources: Mapping[str, Source], streams: Collection[str]) -> Source:
     """The source that FROM names."""
-    table = select.args["from_"].this
     found = sources.get(table.name.lower())
     if found is not None:
         return found
@@ -201,19 +299,50 @@ def _source(select: exp.Select, sources: Mapping[str, Source], streams: Collecti
 
 
 def _program(tree: Node, text: str) -> Program:
-    group = the(tree, Grouped)
+    group, split = the(tree, Grouped), the(tree, Split)
     return Program(
         text=text,
         source=group.source,
-        keys=tuple(Column(key.name, key.type) for key in group.keys),
-        partials=tuple(the(tree, Split).partials),
+        keys=_keys(split),
+        partials=tuple(split.partials),
         site_sql=write_site_sql(tree),
         root_sql=write_root_sql(tree),
         central_sql=write_central_sql(tree),
         columns_used=_columns_used(group),
-        output=tuple(Column(item.name, item.type) for item in the(tree, Shown).items),
+        output=tuple(answer_columns(tree)),
         settings=SETTINGS,
+        first=take_first_rows(tree),
+        places=_places(group) or msgspec.UNSET,
+        folding=_folding(split),
     )
+
+
+def _places(group: Grouped) -> tuple[PlaceColumn, ...]:
+    return tuple(PlaceColumn(key.name, key.place) for key in group.keys if key.place is not None)
+
+
+def _keys(split: Split) -> tuple[Column, ...]:
+    """What rows of a summary are told apart by."""
+    keys = tuple(Column(key.name, key.type) for key in split.keys)
+    return (*keys, Column(split.number, "bigint")) if split.number else keys
+
+
+def _folding(split: Split) -> Folding | msgspec.UnsetType:
+    sets = split.below.sets
+    if not split.hidden and not sets:
+        return msgspec.UNSET
+    is_numbered, number = bool(split.number), split.set_number
+    return Folding(len(split.hidden) + is_numbered, split.folds, is_numbered, sets, number)
+
+
+def _sessions(tree: Node) -> Sessions | msgspec.UnsetType:
+    """With the names of the partials that are the times of a session."""
+    asked = the(tree, Grouped).sessions
+    if asked is None:
+        return msgspec.UNSET
+    split = the(tree, Split)
+    names = {text: partial.name for partial, text in split.partials.items()}
+    return msgspec.structs.replace(asked, first=names[asked.first], last=names[asked.last])
 
 
 def _check_part_names(queries: Collection[Query], script: Script) -> None:
@@ -242,6 +371,7 @@ def _columns_used(group: Grouped) -> tuple[str, ...]:
     trees += [argument for call in group.calls for argument in call.arguments]
     trees += [call.condition for call in group.calls if call.condition is not None]
     trees += [kept.condition for kept in group.conditions]
+    trees += [view.call for view in group.views]
     used = {node.name for tree in trees for node in tree.find_all(exp.Column)}
     return tuple(column.name for column in group.source.columns if column.name in used)
 

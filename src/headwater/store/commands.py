@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -142,8 +142,19 @@ def kept(install: Install) -> bytes:
 
 def _install(word: bytes) -> Install:
     fields = msgspec.msgpack.decode(word)
-    query = msgspec.convert(fields.pop("query"), FlatQuery).query()
+    kept_query, proof = fields.pop("query"), fields.get("proof")
+    if proof is not None:
+        kept_query |= _signed_fields(proof[0])
+    query = msgspec.convert(kept_query, FlatQuery).query()
     return msgspec.convert({**fields, "query": query}, Install)
+
+
+def _signed_fields(word: bytes) -> dict[str, Any]:
+    """The query's as its operator signed it, which begins the word. Whoever kept the install may
+    have been of an older version than this one, and have let go of words that it did not know."""
+    said = msgspec.msgpack.decode(word)
+    is_query = isinstance(said, list) and said and isinstance(said[0], dict)
+    return said[0] if is_query else {}
 
 
 def _read(word: bytes, read: Callable[[bytes], T]) -> T | str:

@@ -115,7 +115,7 @@ class ScratchDisk(Disk):
     """For a directory that is thrown away with the process: the same verbs, and no sync.
 
     A federation in one process has three manifests a site. Synced, a thousand sites wait for the
-    disk and nothing else; as files, they are some nine thousand open handles.
+    disk and nothing else; as files, they are some nine thousand open handles (``Tables``).
     """
 
     is_kept = False

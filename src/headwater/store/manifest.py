@@ -14,11 +14,10 @@ guess, so the manifest then refuses all further work until it is opened anew and
 is built upon it: the pages that a failed sync left in memory may never have reached the disk.
 
 On a disk that nobody opens again (``Disk.is_kept``) the manifest is in memory: the same statements
-and transactions, without a file. Making the tables takes 5 ms a site, so it is done once for each
-schema, and every further one begins as a copy of its pages, in 0.4 ms; and that only when the first
-statement comes, for most sites answer nothing and have no use for a ledger. A transaction there
-begins with its first statement, too: what only a next life would read is not written
-(``is_kept``), and a transaction that has nothing else to write changes memory alone.
+and transactions, without a file. Its tables are made when the first statement comes, for most sites
+answer nothing and have no use for a ledger, and many manifests may share them (``Tables``). A
+transaction there begins with its first statement, too: what only a next life would read is not
+written (``is_kept``), and a transaction that has nothing else to write changes memory alone.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,15 +35,13 @@ import msgspec
 
 from headwater.errors import DiskFull, DiskTrouble, StoreBroken, StoreError
 from headwater.store.disk import Disk, explained, make_durably
+from headwater.store.tables import Tables, Transaction
 
 BUSY_TIMEOUT_MS = 5_000
 WAL_BYTES_MAX = 64 << 20
 """To which the write-ahead log is cut back after a checkpoint."""
 CHECK_BYTES_MAX = 64 << 20
 """A larger file is not checked page by page at the start; its segments have their checksums."""
-
-MEMORY_PAGE_BYTES = 1024
-"""Of a manifest in memory: most of its tables have a few rows, and each takes a page at least."""
 
 TROUBLE = (
     sqlite3.SQLITE_BUSY,
@@ -74,46 +70,37 @@ class Schema(msgspec.Struct, frozen=True):
     migrations: tuple[tuple[str, ...], ...]
 
 
-_PAGES: dict[Schema, bytes] = {}
-"""A new manifest in memory, for each schema."""
-
-
-@dataclass
-class Transaction:
-    """What an open transaction will do in memory once it is committed."""
-
-    thread: int
-    is_begun: bool
-    """SQLite has begun it."""
-    changed: dict[Any, Any] = field(default_factory=dict)
-    """By mirror: the copy that takes the place of what is committed."""
-    after: list[Callable[[], None]] = field(default_factory=list)
-
-
 class Manifest:
     """One connection for all threads of the process, one at a time."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection | Schema) -> None:
-        """With a schema instead of a connection it is in memory, from the first statement on."""
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection | Schema, tables: Tables | None = None
+    ) -> None:
+        """With a schema instead of a connection it is in memory, from the first statement on; then
+        its ``tables`` may be those of others, too."""
         self.path = path
-        self.lock = threading.RLock()
         self.is_kept = not isinstance(connection, Schema)
         """Whether somebody opens it again. What only they would read (what a query knew when the
         process ended, say) is left out where nobody does."""
+        self._tables = tables or Tables()
+        self._prefix = "" if tables is None else tables.new_prefix()
+        self.lock = self._tables.lock
         if isinstance(connection, Schema):
             self._schema = connection
         else:
             self._connection = connection
-        self._open: Transaction | None = None
-        self._broken: str | None = None
 
     @classmethod
-    def open(cls, path: Path, schema: Schema, *, disk: Disk | None = None) -> Manifest:
+    def open(
+        cls, path: Path, schema: Schema, *, disk: Disk | None = None, tables: Tables | None = None
+    ) -> Manifest:
         """Open or make the file, and its directory, and bring it to the newest version of its
-        schema."""
+        schema. On a disk that nobody opens again it has a part of the ``tables``, if these are
+        given."""
         disk = disk or Disk()
         if not disk.is_kept:
-            return cls(path, schema)
+            return cls(path, schema, tables)
+        assert tables is None, "a manifest that is kept is a file of its own"
         with explained(f"opening {path.parent}"):
             make_durably(disk, path.parent)
         connection = None
@@ -141,22 +128,26 @@ class Manifest:
 
     @cached_property
     def _connection(self) -> sqlite3.Connection:
-        """In memory, with the tables of the schema and nothing in them."""
-        schema = self._schema
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        pages = _PAGES.get(schema)
-        if pages is None:
-            connection.execute(f"PRAGMA page_size = {MEMORY_PAGE_BYTES}")
-            Manifest(self.path, connection)._migrate(schema)
-            _PAGES[schema] = connection.serialize()
-        else:
-            connection.deserialize(pages)
-        connection.execute("PRAGMA foreign_keys = ON")
+        """In memory. The first of those who share it makes the tables of the schema."""
+        connection, is_new = self._tables.joined()
+        if is_new:
+            Manifest(self.path, connection)._migrate(self._schema)
+            connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     @property
+    def is_shared(self) -> bool:
+        """Rows of other manifests are in its tables: whoever asks for all of a table wants those
+        that hang on names of this one."""
+        return self._prefix != ""
+
+    def own_name(self, name: str) -> str:
+        """As it is written into a column of names that no two rows may have in common."""
+        return self._prefix + name
+
+    @property
     def is_untouched(self) -> bool:
-        """It is in memory and had no statement yet: whoever looks finds nothing in it. What a
+        """It is in memory and had no statement yet: whoever looks finds nothing of it. What a
         store writes for its next life alone (its name, say) can be left out."""
         return "_connection" not in self.__dict__
 
@@ -193,19 +184,19 @@ class Manifest:
         changed, neither on the disk nor in memory; ``StoreBroken`` if that isn't known."""
         with self.lock:
             self.refuse_if_broken()
-            assert self._open is None, "a transaction is open; one call is one transaction"
+            assert self._tables.open is None, "a transaction is open; one call is one transaction"
             opened = Transaction(threading.get_ident(), is_begun=self.is_kept)
             try:
                 if self.is_kept:
                     self.run("BEGIN IMMEDIATE")
-                self._open = opened
+                self._tables.open = opened
                 yield
                 self._commit()
             except BaseException:
                 self._roll_back()
                 raise
             finally:
-                self._open = None
+                self._tables.open = None
             for mirror, value in opened.changed.items():
                 mirror.committed = value
             for call in opened.after:
@@ -221,7 +212,7 @@ class Manifest:
     @property
     def own(self) -> Transaction | None:
         """The present thread's transaction, if it has one open."""
-        opened = self._open
+        opened = self._tables.open
         return opened if opened is not None and opened.thread == threading.get_ident() else None
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -264,11 +255,13 @@ class Manifest:
 
     def close(self) -> None:
         with self.lock, contextlib.suppress(sqlite3.Error):
-            if not self.is_untouched:
+            if self.is_kept:
                 self._connection.close()
+            elif not self.is_untouched:
+                self._tables.left()
 
     def _commit(self) -> None:
-        if self._open is not None and not self._open.is_begun:
+        if self._tables.open is not None and not self._tables.open.is_begun:
             return
         self._refuse_if_undone()
         try:
@@ -277,7 +270,7 @@ class Manifest:
             self._roll_back()
             explained = _explained(self.path, "committing", error)
             if not isinstance(explained, DiskFull):
-                self._broken = self._broken or str(explained)
+                self._tables.broken = self._tables.broken or str(explained)
             self.refuse_if_broken()
             raise explained from error
 
@@ -287,20 +280,20 @@ class Manifest:
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
-        if self._connection.in_transaction and self._broken is None:
-            self._broken = f"{self.path}: a transaction could not be undone"
+        if self._connection.in_transaction and self._tables.broken is None:
+            self._tables.broken = f"{self.path}: a transaction could not be undone"
 
     def _begin_or_refuse(self) -> None:
         """Before each statement: one of a transaction that SQLite has not begun begins it."""
-        if self._open is not None and not self._open.is_begun:
-            self._open.is_begun = True
+        if self._tables.open is not None and not self._tables.open.is_begun:
+            self._tables.open.is_begun = True
             self._connection.execute("BEGIN IMMEDIATE")
         self._refuse_if_undone()
 
     def _refuse_if_undone(self) -> None:
         """SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever
         went on after that would change the disk statement by statement."""
-        if self._open is not None and not self._connection.in_transaction:
+        if self._tables.open is not None and not self._connection.in_transaction:
             raise DiskTrouble(
                 f"{self.path}: writing: an earlier statement failed; all is undone, and may be "
                 "tried again"
@@ -309,12 +302,14 @@ class Manifest:
     @property
     def is_broken(self) -> bool:
         """A commit failed in a way that leaves open whether it happened."""
-        return self._broken is not None
+        return self._tables.broken is not None
 
     def refuse_if_broken(self) -> None:
         """Raises ``StoreBroken`` where only opening it anew helps."""
-        if self._broken is not None:
-            raise StoreBroken(f"{self._broken}; nothing more is written until it is opened anew")
+        if self._tables.broken is not None:
+            raise StoreBroken(
+                f"{self._tables.broken}; nothing more is written until it is opened anew"
+            )
 
 
 def _make_own(path: Path) -> None:

@@ -14,6 +14,7 @@ from store_kit import MERGER, QUERY, envelope_of, query_of, rows_of
 
 from headwater.agent.answers import large_answers, merge_in_shares
 from headwater.agent.answers.large_answers import LargeAnswers
+from headwater.agent.answers.window_groups import WindowGroups
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.errors import GroupFailed
@@ -85,7 +86,7 @@ def test_a_job_takes_windows_by_their_bytes_and_all_are_answered(
     one_pane = rows_of(*((f"/{n}", n) for n in range(10))).nbytes
     monkeypatch.setattr(large_answers, "JOB_BYTES_MAX", int(1.5 * one_pane))
     jobs, query = FileJobs(), query_of()
-    large = LargeAnswers(ledger, jobs, Searching())  # type: ignore[arg-type]
+    large = LargeAnswers(ledger, jobs, Searching(), WindowGroups(ledger, differs=print))  # type: ignore[arg-type]
     finished = large.finish(query, answer_of(query), tmp_path)
     assert [sorted(job) for job in jobs.jobs] == [[0, 1], [2, 3], [4, 5]]
     assert sorted(finished.rows) == list(PANES)
@@ -97,7 +98,9 @@ def test_a_window_that_is_too_large_to_merge_at_once_is_merged_by_shares(
 ) -> None:
     monkeypatch.setattr(merge_in_shares, "MERGE_BYTES_MAX", 1)
     jobs, query = FileJobs(), query_of()
-    LargeAnswers(ledger, jobs, Searching()).finish(query, answer_of(query), tmp_path)  # type: ignore[arg-type]
+    LargeAnswers(ledger, jobs, Searching(), WindowGroups(ledger, differs=print)).finish(
+        query, answer_of(query), tmp_path
+    )  # type: ignore[arg-type]
     (job,) = jobs.jobs
     assert job == dict.fromkeys(PANES, 10)
 
@@ -106,7 +109,7 @@ def test_where_a_group_fails_windows_are_searched_one_at_a_time(
     ledger: RootLedger, tmp_path: Path
 ) -> None:
     searching, query = Searching(), query_of()
-    large = LargeAnswers(ledger, FileJobs(bad=True), searching)  # type: ignore[arg-type]
+    large = LargeAnswers(ledger, FileJobs(bad=True), searching, WindowGroups(ledger, differs=print))  # type: ignore[arg-type]
     finished = large.finish(query, answer_of(query), tmp_path)
     assert [list(asked) for asked in searching.asked] == [[w] for w in PANES]
     assert sorted(finished.rows) == sorted(finished.left_out) == list(PANES)
@@ -122,7 +125,9 @@ def test_a_group_that_overflows_is_left_out_of_a_large_answer_and_named(
         ledger.write([Keep(QUERY, KeptSummary(number, 0, coverage, rows, True))])
     jobs, query = FileJobs(), query_of()
     answer = msgspec.structs.replace(answer_of(query), kept_through=2_000)
-    finished = LargeAnswers(ledger, jobs, Searching()).finish(query, answer, tmp_path)  # type: ignore[arg-type]
+    finished = LargeAnswers(ledger, jobs, Searching(), WindowGroups(ledger, differs=print)).finish(
+        query, answer, tmp_path
+    )  # type: ignore[arg-type]
     assert jobs.jobs[0][0] == 11, "the ten of before, and /fine"
     assert list(finished.left_out) == [0]
     assert finished.left_out[0].count == 1

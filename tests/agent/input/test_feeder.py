@@ -18,7 +18,7 @@ from headwater.store.cube.cube import Cube
 
 
 def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
-    """Install queries of (begin pane, last number of its file); those that begin late."""
+    """Install queries of (begin pane, last number of its file); those whose past is read."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "a.log").write_text("a line\n")
     late: list[str] = []
@@ -31,7 +31,8 @@ def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
         feeder = Feeder(
             "paris", cube, SourcesConfig(data=str(tmp_path / "data")), host=host, now_s=time.time,
             report=lambda report: None, read_from=lambda query, at_s: None,
-            begin_late=lambda query, at_s: late.append(query), offset_us=lambda query: 0,
+            begin_late=lambda query, at_s: None, offset_us=lambda query: 0,
+            read_past=lambda query, is_read: late.append(query) if is_read else None,
             next_wanted_s=lambda source, after_s: after_s,
             future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
         )  # fmt: skip

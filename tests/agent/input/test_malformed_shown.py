@@ -69,13 +69,13 @@ def test_too_many_are_a_notice_once_and_a_remark_without_values(tmp_path: Path) 
         async with running(tmp_path, remarked=remarked) as site:
             await site.install(1)
             await commit(site, FEW, lines=100, unparsed=1)
-            assert site.feeder.remarks("weblog") == ()
+            assert site.feeder.remarks(site.query(1)) == ()
             for _ in range(3):
                 await commit(site, MANY, lines=10, unparsed=3)
             (kind,) = {kind for kind, _ in site.notices if kind != "no file"}
             assert kind == "malformed"
             assert len([kind for kind, _ in site.notices if kind == "malformed"]) == 1
-            (remark,) = site.feeder.remarks("weblog")
+            (remark,) = site.feeder.remarks(site.query(1))
             assert "bytes: wanted bigint" in remark.text
             assert "many" not in remark.text.replace(MANY.reason, "")
             assert told[-1] == ("malformed",)

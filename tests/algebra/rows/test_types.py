@@ -38,7 +38,17 @@ def test_decimals_go_to_arrow_and_back(precision: int, data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["text", "decimal(39,0)", "decimal(5,6)", "decimal(0,0)", "array<int>", "", "INT"]
+    "name",
+    [
+        "text",
+        "decimal(39,0)",
+        "decimal(5,6)",
+        "decimal(0,0)",
+        "array<text>",
+        "",
+        "INT",
+        "interval day",
+    ],
 )
 def test_what_no_column_can_have_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no column has type"):

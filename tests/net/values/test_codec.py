@@ -267,6 +267,7 @@ FULL = [
             listed=((101, 111),), age_s=1.5, sites_clock_s=1.7e9, late_s=2.5, clock_s=1.6e9,
             agreed=(PaneHeld(128, 5),), asked=(Asked(ordinal=3, first=128, last=191),),
             wanted=(PaneHeld(130, 7),),
+            awaited_from=105,
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
         extra=(ExtraHeld(pane=111, ordinal=3, incarnation=77, updates=((2, 3),)),),

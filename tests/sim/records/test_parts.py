@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from headwater.plan.query import QueryId
-from headwater.sim.check import truth
+from headwater.sim.check import number_truth
 from headwater.sim.check.check_answers import Published
 from headwater.sim.records import admits
 from headwater.sim.records.bag import Bag
@@ -16,8 +16,8 @@ from headwater.sim.scenario import draw_scenario, in_parts
 from headwater.sim.world import spark
 from headwater.sim.world.world import World
 
-SEEDS = range(11, 23)
-"""A finite world is among them, in which a site must await all parts before it reads."""
+SEEDS = range(11, 23, 2)
+"""A finite world is among them (17), in which a site must await all parts before it reads."""
 COUNTS = (2, 3)
 
 
@@ -95,7 +95,7 @@ def test_a_part_that_takes_what_is_another_ones_is_found_out(monkeypatch) -> Non
     def overlapping(query, number: int) -> bool:
         return number % admits.DIVISOR < int(query.program.site_sql)
 
-    for module in (truth, spark):
+    for module in (number_truth, spark):
         monkeypatch.setattr(module, "admits", overlapping)
     world = World(msgspec.structs.replace(in_parts(draw_scenario(1), 2), faults=()))
     assert world.run().is_good, "each part is right by itself"

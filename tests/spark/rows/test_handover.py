@@ -13,7 +13,7 @@ from pane_finisher import PaneFinisher
 from spark_kit import per_domain, stream
 
 from headwater.agent.answers.merge_in_shares import merge_in_shares
-from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.fold_groups import GroupMaker
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import GroupFailed
 from headwater.plan.query import Query
@@ -44,11 +44,11 @@ def by_files(
     folder, shares = place / "groups", place / "shares"
     folder.mkdir()
     shares.mkdir()
-    merger = ArrowMerger(query.program)
+    maker = GroupMaker(query.program)
     with WindowFiles(query, folder) as files:
         for window, numbers in windows.items():
             parts = [table for pane in numbers for table in panes[pane]]
-            for groups in merge_in_shares(merger, parts, shares):
+            for groups in merge_in_shares(maker, parts, shares):
                 files.add(window, groups.merged)
     assert list(shares.iterdir()) == []
     return RootSpark(spark).finish_files(query, files, place / "rows")

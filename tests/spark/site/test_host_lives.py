@@ -86,6 +86,12 @@ class FakeInbox:
             raise self.trouble
         return [SimpleNamespace(name=name) for name in self.names]
 
+    def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
+        return True
+
+    def wants_first(self, source: str) -> bool:
+        return False
+
     def runs(self, _: str) -> bool:
         return False
 

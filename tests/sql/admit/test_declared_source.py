@@ -195,6 +195,15 @@ def test_a_denied_column_is_read_by_nothing(select: str) -> None:
         (f"count(*) AS n FROM s WHERE bytes > 5 GROUP BY {WINDOW}", "in WHERE"),
         (f"count(*) AS n FROM s GROUP BY {WINDOW} HAVING max(bytes) > 5", "in MAX(bytes)"),
         (f"avg(bytes) AS n FROM s GROUP BY {WINDOW} ORDER BY min(bytes)", "in MIN(bytes)"),
+        (
+            f"percentile_approx(1, 0.5) FILTER (WHERE bytes > 5) AS n FROM s GROUP BY {WINDOW}",
+            "in FILTER",
+        ),
+        (
+            f"percentile_approx(bytes, 0.5) AS n, count(DISTINCT bytes) AS m FROM s "
+            f"GROUP BY {WINDOW}",
+            "where its values travel, as in DISTINCT",
+        ),
     ],
 )
 def test_an_aggregated_column_leaves_by_counts_and_sums_alone(select: str, use: str) -> None:
@@ -214,11 +223,24 @@ def test_an_aggregated_column_leaves_by_counts_and_sums_alone(select: str, use: 
         f"sum(bytes * 8) FILTER (WHERE ok) AS n FROM s WHERE site = 'x' GROUP BY {WINDOW}",
         f"avg(bytes) AS n FROM s GROUP BY {WINDOW} HAVING sum(bytes) > 5 ORDER BY count(bytes)",
         f"max(ts) AS n, min(site) AS m FROM s GROUP BY {WINDOW}",
+        f"percentile_approx(bytes, 0.5) AS n FROM s GROUP BY {WINDOW}",
+        f"percentile_approx(bytes, 0.5) FILTER (WHERE ok) AS n, percentile_approx(bytes * 8, "
+        f"array(0.1, 0.9), 0.05) AS m FROM s GROUP BY {WINDOW}",
     ],
 )
 def test_what_the_levels_allow_is_admitted(select: str) -> None:
     (query,) = asking(select)
     check_query(query, Policy(declared=(declared(),)))
+
+
+def test_a_key_that_only_looks_like_a_slot_needs_a_free_column() -> None:
+    """The text must be that of a histogram with the error that the plan names."""
+    (query,) = asking(f"percentile_approx(bytes, 0.5) AS n FROM s GROUP BY {WINDOW}")
+    program = query.program
+    finer = program.site_sql.replace(" / 2.0000", " / 0.0000")
+    assert finer != program.site_sql
+    forged = changed(query, site_sql=finer)
+    assert "has it where its values travel" in refusal(forged, declared())
 
 
 def test_the_time_places_records_in_panes_where_it_may_not_leave_as_it_is() -> None:

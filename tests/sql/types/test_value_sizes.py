@@ -85,3 +85,59 @@ def test_typing_an_expression_looks_at_its_size() -> None:
     """So it holds for the compiler and for everyone who admits."""
     with pytest.raises(Objection, match="copies of the record"):
         type_of(parse_expression("length(repeat(host, 999))"), lambda _: "string")
+
+
+TYPES = {"tags": "array<string>", "nums": "array<int>", "m": "map<string,string>", "n": "int"}
+
+
+def lambda_objection(sql: str) -> str:
+    try:
+        type_of(parse_expression(sql), lambda node: TYPES.get(node.name, "string"))
+    except Objection as found:
+        return found.message
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("transform(tags, t -> host)", "has `host` in it for each element"),
+        ("transform(tags, t -> tags)", "has `tags` in it for each element"),
+        ("transform_values(m, (k, v) -> concat(v, host))", "has `host` in it for each element"),
+        ("transform(tags, t -> repeat(t, 300))", "300 copies"),
+        ("transform(tags, t -> lpad(t, 999))", "copies of the record"),
+        ("aggregate(tags, '', (s, t) -> s || s)", "begins with a text or an array"),
+        ("aggregate(nums, array(1), (xs, x) -> concat(xs, xs))", "begins with a text or an ar"),
+        ("sequence(1, 1000000000)", "bytes"),
+        ("sequence(1, n)", "takes an integer literal as argument 2"),
+        ("array_repeat(host, 1000000)", "1000000 copies"),
+        ("array_insert(tags, 900000000, 'x')", "bytes"),
+        ("array_insert(tags, -900000000, 'x')", "bytes"),
+        ("array_join(tags, host)", "takes a literal as argument 2"),
+        ("concat_ws(host, tags)", "takes a literal as argument 1"),
+        ("regexp_extract_all(host, '(?=(.*))', 1)", "looks ahead or behind"),
+        ("transform(tags, a -> transform(tags, b -> exists(tags, c -> c = b)))", "at most 2 deep"),
+    ],
+)  # fmt: skip
+def test_an_array_may_not_multiply_a_record_by_a_record(sql: str, message: str) -> None:
+    assert message in lambda_objection(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "transform(tags, t -> upper(t) || '!')",
+        "filter(tags, t -> t = host)",
+        "exists(tags, t -> host LIKE concat(t, '%'))",
+        "transform(nums, x -> x * n)",
+        "transform(tags, t -> named_struct('tag', t, 'n', n))",
+        "aggregate(nums, 0, (sum, x) -> sum + x)",
+        "aggregate(nums, named_struct('n', 0, 'm', 0D), (s, x) -> named_struct('n', x, 'm', s.m))",
+        "sequence(0, 23)",
+        "array_join(transform(tags, t -> trim(t)), ', ')",
+    ],
+)
+def test_what_people_write_with_arrays_passes(sql: str) -> None:
+    if ".m)" in sql:
+        sql = sql.replace("s.m)", "s['m'])")
+    assert lambda_objection(sql) == ""

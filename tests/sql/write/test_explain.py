@@ -42,6 +42,7 @@ network every relay on the way
 
 root    hub
   answers a window at the latest 4 seconds after its end; revises at most every 1 second, for 1 day
+  builds a window of all its panes
   SELECT
     `window`,
     domain,
@@ -64,3 +65,24 @@ def test_a_query_over_everything_says_so() -> None:
     assert "site    every site with data" in explain(query)
     assert "begin   the earliest record" in explain(query)
     assert "seals it when the site's retention is over" in explain(query)
+
+
+def test_a_plan_says_how_windows_are_built() -> None:
+    def building(columns: str, window: str) -> str:
+        text = TEXT.replace("'30 seconds', '20 seconds', '5 seconds'", window)
+        text = text.replace("avg(bytes)", columns)
+        (query,) = compile_statements(text, root="a", installer="a", next_counter=1, now_us=0)
+        return explain(query)
+
+    assert "from the one before" in building("sum(bytes)", "'1 hour', '10 seconds'")
+    assert "blocks of 8, 16, 32" in building("max(bytes)", "'1 hour', '10 seconds'")
+    assert "of its pane\n" in building("max(bytes)", "'1 hour'")
+
+
+def test_a_plan_says_that_it_puts_sessions_together() -> None:
+    text = TEXT.replace(
+        "window(ts, '30 seconds', '20 seconds', '5 seconds')", "session_window(ts, '1 minute')"
+    )
+    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, now_us=0)
+    assert "puts sessions of up to 12 minutes together" in explain(query)
+    assert "15 a window" in explain(query)

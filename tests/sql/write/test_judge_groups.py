@@ -84,3 +84,12 @@ def test_the_reference_finds_its_groups_over_records_and_not_over_partials() -> 
         assert "TRY_MAX" not in text
         assert "WHERE NOT ts IS NULL AND (bytes < 9) GROUP BY WINDOW(ts, '1 second'), do" in text
     assert "ROW_NUMBER" in write_tolerant_sql(question)
+
+
+def test_a_column_of_the_reference_is_computed_only_of_groups_in_the_answer() -> None:
+    """Spark may compute columns before HAVING is looked at, and one would divide by zero."""
+    query = compiled(
+        "SELECT 10 / count(bytes) AS x FROM hits GROUP BY window(ts, '1s') HAVING count(bytes) > 1"
+    )
+    column, _ = write_tolerant_sql(question_of(query)).split(" THEN 10 / COUNT(bytes) END AS x")
+    assert column.endswith("<> X'72')")

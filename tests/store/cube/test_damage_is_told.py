@@ -6,19 +6,14 @@ import errno
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 import pytest
-from store_kit import QUERY, SOURCE, CubeUser, FaultyDisk, counts_of, query_of
+from edge_site import EdgeSite
+from store_kit import QUERY, CubeUser, FaultyDisk, counts_of
 
-from headwater.algebra.panes import MICROS
-from headwater.algebra.words.site_state import Declined, Reason, SiteState
-from headwater.edge.config import EdgeConfig
-from headwater.edge.edge import Edge
-from headwater.edge.outputs import Expire, MakeUpdates, Report, Send
+from headwater.algebra.words.site_state import Declined, Reason
+from headwater.edge.outputs import Expire, MakeUpdates
 from headwater.edge.record import EdgeRecord
-from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
-from headwater.node.effects import CubeWrite
 from headwater.store.cube.update_maker import UNREADABLE_TRIES_MAX
 from headwater.store.image_packer import ImagePacker
 
@@ -31,49 +26,11 @@ def flip(path: Path) -> None:
     path.write_bytes(image)
 
 
-class Site:
-    """An edge over a real cube; what it says is kept."""
-
-    def __init__(self, user: CubeUser) -> None:
-        self.user = user
-        self.query = msgspec.structs.replace(query_of(), begin_pane=100)
-        self.sends: list[Send] = []
-        self.states: list[SiteState] = []
-        self.writes: list[CubeWrite] = []
-        self.start(now_s=990.0)
-        self.tick(now_s=990.0)
-
-    def start(self, *, now_s: float) -> None:
-        incarnation = self.user.cube.incarnation
-        self.edge = Edge(ordinal=1, incarnation=incarnation, config=EdgeConfig(), retention_s=1e9)
-        self.edge.restore(self.user.cube.restore())
-        self.edge.install(self.query, now_s=now_s)
-
-    def tick(self, *, now_s: float) -> None:
-        self.edge.tick(now_s=now_s, room=lambda query: 1 << 20)
-        outputs = self.edge.take()
-        while outputs:
-            writes = [one for one in outputs if isinstance(one, CubeWrite)]
-            self.writes += writes
-            self.sends += [one for one in outputs if isinstance(one, Send)]
-            self.states += [s for one in outputs if isinstance(one, Report) for s in one.states]
-            for done in self.user.cube.write(writes):
-                self.edge.updates_made(done or (), now_s=now_s)
-            outputs = self.edge.take()
-
-    def close(self, pane: int) -> None:
-        """All up to its end is read, and the clock has stood; what is due is cut and said."""
-        now_s = self.query.window.pane_end_us(pane) / MICROS + 200.0
-        self.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
-        self.tick(now_s=now_s)
-        self.tick(now_s=now_s + 0.1)
-
-
 @pytest.mark.parametrize("is_all_damaged", [False, True])
 def test_a_pane_with_damaged_rows_is_declined_as_soon_as_it_is_cut(
     user: CubeUser, is_all_damaged: bool
 ) -> None:
-    site = Site(user)
+    site = EdgeSite(user)
     user.commit((101, "/a", 1))
     (damaged,) = (user.directory / "segments").iterdir()
     flip(damaged)
@@ -97,7 +54,7 @@ def test_a_pane_with_damaged_rows_is_declined_as_soon_as_it_is_cut(
 
 
 def test_a_pane_without_damage_is_told_as_whole(user: CubeUser) -> None:
-    site = Site(user)
+    site = EdgeSite(user)
     user.commit((101, "/a", 1))
     user.reopen()
     site.start(now_s=1_005.0)

@@ -18,14 +18,17 @@ from concurrent.futures import Executor
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
 import pyarrow as pa
 import structlog
 
 from headwater.agent.answers.large_answers import LargeAnswers
-from headwater.agent.answers.merge_in_shares import MERGE_BYTES_MAX
+from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
-from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
+from headwater.algebra.rows.arrow_rows import Groups
+from headwater.algebra.rows.rounding import taken_over
 from headwater.algebra.rows.row_pieces import RowPieces
+from headwater.algebra.windows.pane_source import Stamps
 from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
@@ -44,9 +47,11 @@ STOP_S_MAX = 60.0
 """How long an answer that is under way may take when its agent stops."""
 FINISHED_MAX = 4_096
 FINISHED_BYTES_MAX = 64 << 20
-"""Finished windows that are kept in memory, with the rows that they were made of."""
+"""Finished windows that are kept in memory."""
 
-Panes = list[tuple[int, pa.Table]]
+STAMP_BYTES = 200
+"""About, of one pane's number and stamp in memory."""
+
 LeftOuts = Mapping[int, LeftOut]
 """By window: the groups that its answer lacks."""
 Told = Callable[[Answer, str | None, LeftOuts], None]
@@ -64,21 +69,33 @@ class AnswerRunner:
         told: Told,
         published: Callable[[Query, int], None],
         damaged: Callable[[str], None],
+        noted: Callable[[Query, str], None],
     ) -> None:
         """``published`` is called on the event loop with each new publication's number, ``damaged``
-        with a query whose ledger has to be mended."""
+        with a query whose ledger has to be mended, ``noted`` with what people should know."""
         self._stores = stores
         self._spark = spark
         groups = GroupFinisher(spark)
         self._finished = FinishedRows(groups)
-        self._large = LargeAnswers(stores.ledger, spark, groups)
+        self._windows_of = WindowGroups(stores.ledger, differs=self._differs)
+        self._large = LargeAnswers(stores.ledger, spark, groups, self._windows_of)
         self._workers = workers
         self._told = told
         self._published = published
         self._damaged = damaged
+        self._noted = noted
         self._writers: dict[str, ResultsWriter] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_stopping = False
+
+    def _differs(self, query: Query, difference: str) -> None:
+        """From a worker thread."""
+        log.error("window differs", query=str(query.id), difference=difference)
+        self._loop.call_soon_threadsafe(self._noted, query, difference)
+
+    def forget(self, query: str) -> None:
+        """It was removed."""
+        self._windows_of.forget(query)
 
     def begin(self, query: Query) -> None:
         """This site answers the query: make its results sound before anything is published.
@@ -93,6 +110,7 @@ class AnswerRunner:
             self._writers[stream] = writer
 
     def answer(self, answer: Answer) -> None:
+        self._loop = asyncio.get_running_loop()
         task = asyncio.get_running_loop().create_task(self._answer(answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -145,38 +163,41 @@ class AnswerRunner:
 
     def _finish(self, query: Query, answer: Answer) -> tuple[int, LeftOuts]:
         """In a worker thread."""
+        windows = self._windows(query, answer)
         try:
-            windows = self._small_windows(answer)
+            finished = self._finished.of(
+                query, windows, self._small_groups(query, answer.kept_through)
+            )
         except PaneIsLarge:
             with self._spark.handover.folder() as folder:
                 large = self._large.finish(query, answer, folder)
                 return self._publish(query, answer, large.rows, large.left_out)
-        finished = self._finished.of(query, windows)
         return self._publish(query, answer, finished.rows, finished.left_out)
 
-    def _small_windows(self, answer: Answer) -> dict[int, Panes]:
-        """The panes of all windows that have rows. Raises ``PaneIsLarge`` beyond the limit."""
-        panes: dict[int, pa.Table | None] = {}
-        bytes_left = QUICK_BYTES_MAX
-        for request in answer.requests:
-            for pane in request.panes:
-                if pane not in panes:
-                    rows = self._small_pane(answer, pane, bytes_left)
-                    bytes_left -= 0 if rows is None else rows.nbytes
-                    panes[pane] = rows
-        windows: dict[int, Panes] = {}
-        for request in answer.requests:
-            found = [(pane, panes[pane]) for pane in request.panes]
-            windows[request.window] = [(p, table) for p, table in found if table is not None]
-        return {window: tables for window, tables in windows.items() if tables}
+    def _windows(self, query: Query, answer: Answer) -> dict[int, Stamps]:
+        """By which panes the windows that have rows are made of."""
+        found = {
+            request.window: self._windows_of.stamps(
+                query, request.window, kept_through=answer.kept_through
+            )
+            for request in answer.requests
+            if request.panes
+        }
+        return {window: stamps for window, stamps in found.items() if stamps}
 
-    def _small_pane(self, answer: Answer, pane: int, bytes_left: int) -> pa.Table | None:
-        rows = self._stores.ledger.pane_rows(
-            answer.query, pane, kept_through=answer.kept_through, bytes_max=MERGE_BYTES_MAX
-        )
-        if rows is not None and rows.nbytes > bytes_left:
-            raise PaneIsLarge(f"{answer.query}: its answer is over {QUICK_BYTES_MAX} bytes")
-        return rows
+    def _small_groups(self, query: Query, kept_through: int) -> Callable[[int, Stamps], Groups]:
+        """Groups of windows that all go through memory, which raise ``PaneIsLarge`` beyond."""
+        bytes_left = QUICK_BYTES_MAX
+
+        def of(window: int, stamps: Stamps) -> Groups:
+            nonlocal bytes_left
+            groups = self._windows_of.of(query, window, stamps, kept_through=kept_through)
+            bytes_left -= groups.merged.nbytes
+            if bytes_left < 0:
+                raise PaneIsLarge(f"{query.id}: its answer is over {QUICK_BYTES_MAX} bytes")
+            return groups
+
+        return of
 
     def _publish(
         self,
@@ -198,33 +219,23 @@ class AnswerRunner:
         return self._stores.ledger.publish(query, answered, rows, writer), left_out
 
 
-def _merged(query: Query, windows: Mapping[int, Panes]) -> dict[int, Groups]:
-    """Each group of a window once, whatever the number of its panes."""
-    merger = ArrowMerger(query.program)
-    return {
-        window: merger.groups([table for _, table in panes]) for window, panes in windows.items()
-    }
-
-
 class Known(NamedTuple):
-    """What was made of these very tables."""
+    """What was made of panes with these stamps."""
 
-    panes: Panes
+    stamps: Stamps
     rows: pa.Table | None
     left_out: LeftOut | None
 
     @property
     def bytes(self) -> int:
-        """Of its rows and of what they were made of, which it keeps alive."""
-        own = 0 if self.rows is None else self.rows.nbytes
-        return int(own + sum(table.nbytes for _, table in self.panes))
+        return STAMP_BYTES * len(self.stamps) + (0 if self.rows is None else self.rows.nbytes)
 
 
 class FinishedRows:
     """The root part, run only for windows whose panes have changed.
 
-    A revision often says no more than "exact" became "final". The ledger gives a pane that has
-    not changed as the very same table, so an answer made of the same tables is made already.
+    A revision often says no more than "exact" became "final". A pane that has not changed has the
+    same stamp, so an answer made of panes with the same stamps is made already.
     """
 
     def __init__(self, groups: GroupFinisher, *, bytes_max: int = FINISHED_BYTES_MAX) -> None:
@@ -234,19 +245,41 @@ class FinishedRows:
         self._bytes_max = bytes_max
         self._lock = threading.Lock()
 
-    def of(self, query: Query, windows: dict[int, Panes]) -> Finished:
-        """The rows of each window that has any, and the groups that were left out."""
-        known = {window: self._find(query, window, panes) for window, panes in windows.items()}
-        fresh = {window: panes for window, panes in windows.items() if known[window] is None}
-        made = self._groups.finish(query, _merged(query, fresh)) if fresh else Finished()
+    def of(
+        self,
+        query: Query,
+        windows: Mapping[int, Stamps],
+        groups_of: Callable[[int, Stamps], Groups],
+    ) -> Finished:
+        """The rows of each window that has any, and the groups that were left out. ``groups_of``
+        gives what panes with such stamps merge to; whatever it raises is raised here."""
+        known = {window: self._find(query, window, stamps) for window, stamps in windows.items()}
+        fresh = {window: stamps for window, stamps in windows.items() if known[window] is None}
+        groups = {window: groups_of(window, stamps) for window, stamps in fresh.items()}
+        # A window may have panes and no groups: sessions end in another one.
+        filled = {
+            w: one for w, one in groups.items() if one.merged.num_rows or one.overflowing_count
+        }
+        made = self._groups.finish(query, filled) if filled else Finished()
+        made = msgspec.structs.replace(made, rows=self._taken_over(query, made.rows))
         with self._lock:
-            for window, panes in fresh.items():
-                one = Known(panes, made.rows.get(window), made.left_out.get(window))
+            for window, stamps in fresh.items():
+                one = Known(stamps, made.rows.get(window), made.left_out.get(window))
                 self._keep((str(query.id), window), one)
         kept = {window: one for window, one in known.items() if one is not None}
         rows = {window: one.rows for window, one in kept.items() if one.rows is not None}
         left_out = {w: one.left_out for w, one in kept.items() if one.left_out is not None}
         return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
+
+    def _taken_over(self, query: Query, made: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
+        """*Rounding is no change*: doubles as the former revision has them, while it is known."""
+        with self._lock:
+            known = {window: self._known.get((str(query.id), window)) for window in made}
+        former = {window: one.rows for window, one in known.items() if one is not None}
+        return {
+            window: rows if (old := former.get(window)) is None else taken_over(old, rows)
+            for window, rows in made.items()
+        }
 
     def _keep(self, key: tuple[str, int], one: Known) -> None:
         """The oldest leave when the bytes run out."""
@@ -256,13 +289,7 @@ class FinishedRows:
         while self._bytes > self._bytes_max or len(self._known) > FINISHED_MAX:
             self._bytes -= self._known.popitem(last=False)[1].bytes
 
-    def _find(self, query: Query, window: int, panes: Panes) -> Known | None:
+    def _find(self, query: Query, window: int, stamps: Stamps) -> Known | None:
         with self._lock:
             found = self._known.get((str(query.id), window))
-        if found is None or len(found.panes) != len(panes):
-            return None
-        same = all(
-            mine[0] == theirs[0] and mine[1] is theirs[1]
-            for mine, theirs in zip(found.panes, panes, strict=True)
-        )
-        return found if same else None
+        return found if found is not None and found.stamps == stamps else None

@@ -59,6 +59,8 @@ class AnswersShell:
 
     def end_answers(self, ended: fx.AnswersEnded) -> None:
         self._ledger.forget(ended.query)
+        if self.runner is not None:
+            self.runner.forget(ended.query)
         if self._spark is not None:
             self._writer.submit(self._spark.forget_root, ended.query)
 

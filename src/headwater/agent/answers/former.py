@@ -41,12 +41,13 @@ def former_lines(runtime: SiteRuntime) -> tuple[api.FormerLine, ...]:
 
 def left_in(place: Path) -> list[dict[str, Any]]:
     """By query: what its published headers say, the oldest query first."""
-    tables = list(_headers(ResultsReader(place)))
-    if not tables:
-        return []
-    grouped = pa.concat_tables(tables).group_by(["query", "stream"])
-    counted = grouped.aggregate([("window", "count_distinct"), *MOMENTS])
-    return list(counted.sort_by("answered_at_max").to_pylist())
+    kinds: dict[pa.DataType, list[pa.Table]] = {}  # a successor may have windows of numbers
+    for table in _headers(ResultsReader(place)):
+        kinds.setdefault(table.schema.field("window_start").type, []).append(table)
+    grouped = [pa.concat_tables(tables).group_by(["query", "stream"]) for tables in kinds.values()]
+    counted = [one.aggregate([("window", "count_distinct"), *MOMENTS]) for one in grouped]
+    found = [line for table in counted for line in table.to_pylist()]
+    return sorted(found, key=lambda line: line["answered_at_max"])
 
 
 def _headers(reader: ResultsReader) -> Iterator[pa.Table]:
@@ -58,8 +59,7 @@ def _headers(reader: ResultsReader) -> Iterator[pa.Table]:
 def _line(left: dict[str, Any], place: Path) -> api.FormerLine:
     def at(column: str) -> str:
         moment = left[column]
-        assert isinstance(moment, datetime), "as the schema of headers says"
-        return iso_of(moment)
+        return iso_of(moment) if isinstance(moment, datetime) else str(moment)
 
     return api.FormerLine(
         left["stream"],

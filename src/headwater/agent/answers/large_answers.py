@@ -8,16 +8,18 @@ A job takes the windows whose groups fit into ``JOB_BYTES_MAX``, and at least on
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
 from headwater.agent.answers.merge_in_shares import merge_in_shares
-from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.agent.answers.window_groups import WindowGroups, groups_maker, is_built_up
+from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.row_pieces import RowPieces
-from headwater.errors import GroupFailed
+from headwater.errors import GroupFailed, PaneIsLarge
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer
@@ -42,8 +44,11 @@ class FinishedFiles(msgspec.Struct, frozen=True):
 class LargeAnswers:
     """Safe to use from several threads, for different queries."""
 
-    def __init__(self, ledger: RootLedger, spark: RootSpark, groups: GroupFinisher) -> None:
+    def __init__(
+        self, ledger: RootLedger, spark: RootSpark, groups: GroupFinisher, windows_of: WindowGroups
+    ) -> None:
         self._ledger = ledger
+        self._windows_of = windows_of
         self._spark = spark
         self._groups = groups
 
@@ -82,7 +87,6 @@ class LargeAnswers:
     ) -> dict[int, LeftOut]:
         """The windows whose groups are in the files now: those that fit, and at least one. With
         the groups that overflow, which are in no file."""
-        merger = ArrowMerger(query.program)
         taken: dict[int, LeftOut] = {}
         shares = folder / "shares"
         shares.mkdir(exist_ok=True)
@@ -90,10 +94,22 @@ class LargeAnswers:
             if taken and files.bytes > JOB_BYTES_MAX:
                 break
             taken[request.window] = LeftOut()
-            for groups in merge_in_shares(merger, self._parts(query, answer, request), shares):
+            for groups in self._merged(query, answer, request, shares):
                 files.add(request.window, groups.merged)
                 taken[request.window] += overflowing(groups)
         return taken
+
+    def _merged(
+        self, query: Query, answer: Answer, request: WindowAnswer, shares: Path
+    ) -> Iterable[Groups]:
+        """A window that slides may be large only beside the others of its answer."""
+        if is_built_up(query):
+            through = answer.kept_through
+            stamps = self._windows_of.stamps(query, request.window, kept_through=through)
+            with contextlib.suppress(PaneIsLarge):
+                return [self._windows_of.of(query, request.window, stamps, kept_through=through)]
+        maker = groups_maker(query, request.window)
+        return merge_in_shares(maker, self._parts(query, answer, request), shares)
 
     def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
         for pane in request.panes:
@@ -105,7 +121,8 @@ class LargeAnswers:
         self, query: Query, answer: Answer, request: WindowAnswer, folder: Path
     ) -> tuple[dict[int, RowPieces], dict[int, LeftOut]]:
         """A window in which a group fails: found in memory, a window at a time."""
-        groups = ArrowMerger(query.program).groups(list(self._parts(query, answer, request)))
+        maker = groups_maker(query, request.window)
+        groups = maker.groups(list(self._parts(query, answer, request)))
         finished = self._groups.finish(query, {request.window: groups})
         rows = {
             window: SavedRows.of(table, folder / f"window{window}.parquet")

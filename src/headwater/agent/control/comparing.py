@@ -74,7 +74,7 @@ def _meanings(runtime: SiteRuntime, text: str) -> list[Query] | str:
             root=runtime.roster.home,
             installer=runtime.site,
             next_counter=1,
-            known_sites=[site.name for site in runtime.roster.sites],
+            known_sites=runtime.roster.sites,
         )
     except HeadwaterError:
         return text

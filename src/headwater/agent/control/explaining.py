@@ -3,6 +3,7 @@ the root), and where it runs the ways up from here."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent
 
@@ -10,10 +11,13 @@ from headwater.agent.control.control_api import ExplainReply
 from headwater.agent.control.install import compile_here, plan_here, usable_coordinates
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
+from headwater.errors import QueryRefused
 from headwater.placement.tree_latency import MOST, latency_to_root_s, most_within_s
 from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
+from headwater.sql.read.refusal import choices
+from headwater.sql.read.statements import NAME_PATTERN
 from headwater.sql.write.explain import explain
 
 PICTURED_MAX = 40
@@ -21,8 +25,21 @@ PICTURED_MAX = 40
 
 
 def explained(runtime: SiteRuntime, text: str) -> ExplainReply:
-    queries = compile_here(runtime, text)
+    queries = _named(runtime, text.strip()) or compile_here(runtime, text)
     return ExplainReply(tuple(_explained(runtime, query) for query in queries))
+
+
+def _named(runtime: SiteRuntime, text: str) -> list[Query]:
+    """The installed queries of a stream, where the text is a name and no statement."""
+    if re.fullmatch(NAME_PATTERN, text) is None:
+        return []
+    live = [install.query for install in runtime.node.peer.live_queries().values()]
+    found = [query for query in live if text in (query.id.name, query.stream)]
+    if not found:
+        streams = sorted({query.stream for query in live})
+        known = choices("streams", streams, near=text)
+        raise QueryRefused(f"no stream `{text}` is installed{known}")
+    return found
 
 
 def _explained(runtime: SiteRuntime, query: Query) -> str:

@@ -48,7 +48,7 @@ def compile_here(
         begin=begin,
         slack_us=slack_us,
         ends=ends,
-        known_sites=[site.name for site in runtime.roster.sites],
+        known_sites=runtime.roster.sites,
     )
 
 

@@ -92,7 +92,7 @@ def _waits(runtime: SiteRuntime, query: Query) -> api.WaitEvent:
 
 def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
     rows = reader.answer(seq, envelope)
-    found = () if rows is None else tuple(rows.to_pylist())
+    found = () if rows is None else tuple(rows.to_pylist(maps_as_pydicts="lossy"))
     return plain(api.AnswerEvent(msgspec.to_builtins(envelope), found))
 
 

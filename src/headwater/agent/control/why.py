@@ -11,6 +11,7 @@ from headwater.agent.control.find_query import elsewhere, find_query
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso, last_time_us
 from headwater.agent.view.stream_lines import deaths_of, results_of, trouble_text
+from headwater.algebra.windows.sequence_grid import NUMBER_MAX
 from headwater.errors import ConfigurationError
 from headwater.plan.query import Query
 from headwater.plan.timestamps import timestamp_us
@@ -36,7 +37,9 @@ async def why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | a
         explanation = explanation.with_published(published)
     value = msgspec.to_builtins(explanation)
     seen = msgspec.convert(shown_within(value), type(explanation))
-    times = {"start": iso(explanation.start_us), "end": iso(explanation.end_us)}
+    bounds = (explanation.start_us, explanation.end_us)
+    shown = [str(at) if explanation.counted else iso(at) for at in bounds]
+    times = dict(zip(("start", "end"), shown, strict=True))
     trouble = shown_line(trouble_text(runtime, query))
     deaths = [
         f"{iso(int(one.at_s * 1e6))} Spark died here with this query at work: "
@@ -62,6 +65,11 @@ def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
                 f"stream {query.id.name!r}: no window has an answer yet; what is awaited says: "
                 f"headwater why {query.id.name}"
             )
+    if found is None and query.numbers is not None:
+        raise ConfigurationError(
+            f"stream {query.id.name!r}: no site has told of records yet, and only records make "
+            "windows of numbers; name a window by its number"
+        )
     if found is None:
         return query.window.windows_of(query.window.pane_at(now_us))[0]
     return found
@@ -69,7 +77,9 @@ def _window(runtime: SiteRuntime, query: Query, text: str) -> int:
 
 def window_named(query: Query, text: str, *, now_us: int = 0) -> int:
     """The window of this number, or the newest one that this time (UTC unless it says) lies in.
-    A time without a day is the last one before ``now_us``."""
+    A time without a day is the last one before ``now_us``. Windows of numbers have no times."""
+    if query.numbers is not None:
+        return _number_named(query, text)
     if text.removeprefix("-").isdecimal():
         if len(text) > WINDOW_DIGITS_MAX or not _is_of_calendar(query, int(text)):
             raise ConfigurationError(
@@ -84,6 +94,16 @@ def window_named(query: Query, text: str, *, now_us: int = 0) -> int:
             f"newest; got {text[:80]!r}"
         )
     return query.window.windows_of(query.window.pane_at(time_us))[-1]
+
+
+def _number_named(query: Query, text: str) -> int:
+    spec, is_number = query.window, text.removeprefix("-").isdecimal()
+    is_number = is_number and len(text) <= WINDOW_DIGITS_MAX
+    if not is_number or not abs(spec.window_start_us(int(text))) < NUMBER_MAX:
+        raise ConfigurationError(
+            f"window: wanted a number like those in answers, or newest; got {text[:80]!r}"
+        )
+    return int(text)
 
 
 def _is_of_calendar(query: Query, window: int) -> bool:

@@ -13,24 +13,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 
 import msgspec
 import structlog
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.input_remarks import InputRemarks
+from headwater.agent.input.life import Epoch, Followed, Leaving, Lives
+from headwater.agent.input.pasts import Pasts
 from headwater.agent.input.poll_log import PollLog
 from headwater.agent.input.repeated_hour import RepeatedHour
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
 from headwater.agent.patience import Patience
-from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
+from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.words.malformed import Malformed, added, without_values
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Unread
@@ -38,6 +38,7 @@ from headwater.edge.batches.batch_times import Waiting
 from headwater.edge.report import BatchReport
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query
+from headwater.plan.readings import is_past, past_reading
 from headwater.plan.sources.source import Source
 from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
@@ -45,115 +46,18 @@ from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.source_state import SourceState
+from headwater.store.follow.directories import Reach
+from headwater.store.follow.listing import Closed
 from headwater.store.follow.poll import Poll
 from headwater.store.input.finite import FiniteInput
+from headwater.store.past.past_input import PastInput
 
 log = structlog.get_logger()
 
-BROKEN_NAMED_MAX = 20
-"""Files of a source that are named as unreadable, the newest ones."""
 MESSAGE_CHARS_MAX = 500
 """Of an error, as much as a notice tells."""
-
-
-PAST_DUE_S = 0.005
-"""A poll for a moment begins so long after it, or a timer that fires early would ask for two."""
 SPOOL_SHARE_MAX = 0.5
 """From so much of the spool on nothing in it waits for a pane's close."""
-
-
-class Epoch(msgspec.Struct, frozen=True):
-    """What a Spark stream commits under: it belongs to one life of a source."""
-
-    number: int
-    """As the stream knows it; never used again in this process."""
-    in_cube: int
-    """As the cube counts, which begins anew with every life of a source."""
-
-
-@dataclass(eq=False)
-class Followed:
-    """One life of a source at this site."""
-
-    source: Source
-    first: Query
-    """By which it was begun, and is opened."""
-    place: tuple[Path, str]
-    """(directory, glob below it)."""
-    is_from_start: bool
-    """What was in the files when they were first looked at is read, too."""
-    poll_log: PollLog
-    remarks: InputRemarks
-    repeated_hour: RepeatedHour
-    input: SourceInput | None = None
-    """None: it could not be opened yet."""
-    queries: Mapping[str, Query] = field(default_factory=dict)
-    """By id; replaced whole, for Spark's threads read it."""
-    unbegun: set[str] = field(default_factory=set)
-    """Queries that have not been told from when they are read."""
-    units: frozenset[tuple[str, int]] = frozenset()
-    """(installer, last number) of the files that its queries came with."""
-    epoch: Epoch | None = None
-    patience: Patience = field(default_factory=Patience)
-    poll: Poll | None = None
-    due_s: float = NEVER_DUE_S
-    """When it is to be read for somebody's sake, as told after the newest poll or commit."""
-    new_queries: set[str] = field(default_factory=set)
-    """Queries that no committed batch had."""
-    found_bytes: int = 0
-    """What polls of this process have registered."""
-    broken: deque[str] = field(default_factory=lambda: deque(maxlen=BROKEN_NAMED_MAX))
-    """Files of which Spark could not read a part, and why."""
-    lost_chunks: int = 0
-    told_chunks: int = 0
-    """Chunks that were set aside, and of those how many a poll has told of: where no batch follows,
-    nobody else says that the input has ended."""
-    shows_values: bool = False
-    """Whether people at this site may see values of its records: no column is protected."""
-    malformed: tuple[Malformed, ...] = ()
-    """Why lines of it are malformed, as far as was looked at; the most frequent reason first."""
-    line_count: int = 0
-    record_count: int = 0
-    unparsed_count: int = 0
-    fenced_count: int = 0
-    refused_count: int = 0
-    has_ended: bool = False
-
-    def next_poll_s(self, every_s: float) -> float:
-        """Not before the newest one has passed the moment at which it is to be read."""
-        if self.poll is None:
-            return DUE_NOW_S
-        started_s = self.poll.started_s
-        regular_s = started_s + every_s
-        return min(regular_s, self.due_s + PAST_DUE_S) if started_s < self.due_s else regular_s
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether a poll would find and tell nothing that the newest one did not."""
-        is_polled = self.poll is not None and self.poll.is_clean and not self.untold_losses
-        return is_polled and self.input is not None and self.input.is_quiet
-
-    @property
-    def untold_losses(self) -> int:
-        return self.lost_chunks - self.told_chunks
-
-    @property
-    def unread(self) -> Unread:
-        """What the newest poll left alone, by names below the directory of the path: where that is
-        on the site's disk is nobody else's business."""
-        if self.poll is None:
-            return Unread()
-        below = f"{self.place[0]}/"
-        names = ((path.removeprefix(below), reason) for path, reason in self.poll.refused)
-        return Unread.of(self.poll.refused_count, names)
-
-
-@dataclass(eq=False)
-class Leaving:
-    """A source that nobody reads any more, until the store has forgotten it."""
-
-    input: SourceInput | None
-    patience: Patience = field(default_factory=Patience)
 
 
 class Feeder:
@@ -173,23 +77,25 @@ class Feeder:
         offset_us: Callable[[str], int],
         next_wanted_s: Callable[[str, float], float],
         begin_late: Callable[[str, float], None],
+        read_past: Callable[[str, bool], None],
         future_tolerance_s: float,
         future_keep_s: float,
         notice: Callable[[str, str], None] = lambda kind, text: None,
         unread: Callable[[str, Unread], None] = lambda source, unread: None,
         remarked: Callable[[str, tuple[Remark, ...]], None] = lambda source, remarks: None,
         poller: Executor,
+        filled: Callable[[SiteOutcome], SiteOutcome] = lambda outcome: outcome,
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
         ``future_tolerance_s`` is for sources that don't say it themselves; records that are
         more than ``future_keep_s`` ahead of the clock are refused. ``next_wanted_s``: from when on
         somebody gets something by a source's being read, if it was read through that. ``notice``
         is told (kind, text) of what people should see, ``unread`` (source, what) after each poll of
-        what it does not read, ``remarked`` (source, remarks) of what is to be said of its input."""
+        what it does not read, ``remarked`` (source, remarks) of what is to be said of its input.
+        ``filled`` puts into a batch's rows what only the site can say, in Spark's threads."""
         self.site = site
-        self.followed: Mapping[str, Followed] = {}
-        """By the source's name; replaced whole, for Spark's threads read it."""
-        self._leaving: dict[str, Leaving] = {}
+        self._lives = Lives(cube.cuts)
+        self._leaving = self._lives.leaving
         self._cube = cube
         self._config = config
         self._sources = SiteSources(config)
@@ -201,14 +107,25 @@ class Feeder:
         self.offset_us = offset_us
         """Of an ``Inbox``: what is added to the times of a query's records."""
         self._next_wanted_s = next_wanted_s
-        self._begin_late = begin_late
         self._future_tolerance_s = future_tolerance_s
         self._future_keep_s = future_keep_s
         self._notice = notice
         self._unread = unread
         self._remarked = remarked
+        self._filled = filled
         self._loop = asyncio.get_running_loop()
         self._inputs = SourceInputs(cube.cuts, poller)
+        self._pasts = Pasts(
+            site,
+            self._lives,
+            cube,
+            self._inputs,
+            now_s=now_s,
+            bounds_of=self._bounds_of,
+            begin_late=begin_late,
+            read_past=read_past,
+            failed=self._have_patience,
+        )
         self._turn = asyncio.Lock()
         """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
         self._epochs = count(1)
@@ -220,6 +137,11 @@ class Feeder:
         self._wake = asyncio.Event()
         self._has_news = False
         """Sources or queries that Spark has not been told of."""
+
+    @property
+    def followed(self) -> Mapping[str, Followed]:
+        """By the source's name."""
+        return self._lives.followed
 
     # Queries come and go
 
@@ -242,37 +164,31 @@ class Feeder:
             remarks, hour = InputRemarks(source), RepeatedHour(source)
             followed = Followed(source, query, place, is_from_start, poll_log, remarks, hour)
             followed.shows_values = self._sources.is_free(source)
-            self.followed = {**self.followed, key: followed}
-        is_missed = is_new and self._has_missed(query, followed)
+            self._lives.add(followed)
+        self._pasts.install(query, followed, is_new=is_new)
         followed.queries = {**followed.queries, id_: query}
         followed.new_queries.add(id_)
         followed.poll = None  # its report is news to this query, also where nothing is left to read
         followed.units |= {(query.id.installer, query.unit_last)}
         self._host.install(query)
-        is_begun = self._is_begun(followed)
+        is_begun = self._lives.is_begun(followed)
         if is_begun and is_new:
             self._read_from(id_, self._now_s())
         elif not is_begun:
             if is_new:
                 followed.unbegun.add(id_)
             await self._attend(followed)
-        if is_missed:
-            self._begin_late(id_, self._now_s())
+        await self._begin_pasts(followed)
         self._has_news = True
         self._wake.set()
 
-    def _has_missed(self, query: Query, followed: Followed) -> bool:
-        """Whether a query that wants the earliest records comes too late for them.
-
-        It does not if it is the first of its source, or came with the first in one file: Spark
-        reads nothing before a file's queries are all there.
-        """
-        if query.begin_pane is not None:
-            return False
-        is_first = not followed.queries or (query.id.installer, query.unit_last) in followed.units
-        state = self._state(followed)
-        is_unread = state is None or state.committed_cut == 0
-        return not (followed.is_from_start and is_first and is_unread)
+    async def _begin_pasts(self, followed: Followed) -> None:
+        if not followed.awaiting_past:
+            return
+        async with self._turn:
+            if await self._pasts.begin(followed):
+                self._has_news = True
+                self._wake.set()
 
     def withdraw(self, query_id: str) -> None:
         """Stop running this query here; a source that nobody reads is forgotten, by ``run``."""
@@ -281,26 +197,21 @@ class Feeder:
                 left = {id_: one for id_, one in followed.queries.items() if id_ != query_id}
                 followed.queries = left
                 followed.unbegun.discard(query_id)
+                followed.awaiting_past.discard(query_id)
                 followed.new_queries.discard(query_id)
                 if not left:
-                    self._leave(key, followed)
+                    self._lives.leave(key, followed)
+                    self._wake.set()
         if self._host is not None:
             self._host.remove(query_id)
-
-    def _leave(self, key: str, followed: Followed) -> None:
-        """A life that was never opened because its predecessor is still to be forgotten has
-        nothing of its own in the store."""
-        self.followed = {name: one for name, one in self.followed.items() if name != key}
-        if key not in self._leaving:
-            self._leaving[key] = Leaving(followed.input)
-        self._wake.set()
 
     def _forget_unread(self) -> None:
         """Sources that were left when the former process ended, before they were forgotten: who
         installs them again must not go on where nobody has read for long."""
         if self._host is not None:
+            awaited = self._pasts.awaited()
             for name in self._cube.cuts.names():
-                if name not in self.followed:
+                if name not in self.followed and name not in awaited:
                     self._leaving.setdefault(name, Leaving(None))
 
     # Polling
@@ -337,10 +248,12 @@ class Feeder:
         if self._has_news and self._host is not None:
             self._serve(self._host)
             self._has_news = False
+        self._pasts.end()
         for key in list(self._leaving):
             await self._forget(key)
         for followed in list(self.followed.values()):
             await self._attend(followed)
+            await self._begin_pasts(followed)
 
     def _serve(self, host: SiteHost) -> None:
         """All queries are handed over again: a host that several sites share drops a query when
@@ -353,7 +266,7 @@ class Feeder:
     async def _attend(self, followed: Followed) -> None:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
         async with self._turn:
-            if not self._is_current(followed) or followed.is_quiet:
+            if not self._lives.is_current(followed) or followed.is_quiet:
                 return
             if self._now_s() < followed.next_poll_s(self._config.poll_s):
                 return
@@ -399,28 +312,33 @@ class Feeder:
             leaving = self._leaving[key]
             await self._inputs.forget(key, leaving.input)
             del self._leaving[key]
-        closed = self._sources.closed_to(followed.source)
-        reach = self._sources.reach_of(followed.source)
-        opened = await self._inputs.open(followed.first, *followed.place, closed, reach)
-        if not self._is_current(followed):
+        opened = await self._inputs.open(
+            followed.first, *followed.place, *self._bounds_of(followed)
+        )
+        if not self._lives.is_current(followed):
             opened.close()
             self._leaving.setdefault(key, Leaving(None))
             return
         followed.input = opened
-        if not self._is_begun(followed):
+        if not self._lives.is_begun(followed):
             followed.unbegun.update(followed.queries)
+
+    def _bounds_of(self, followed: Followed) -> tuple[Closed | None, Reach | None]:
+        """What it does not read though its path names it, and where links may lead."""
+        closed = self._sources.closed_to(followed.source)
+        return closed, self._sources.reach_of(followed.source)
 
     async def _poll(self, followed: Followed, source: SourceInput) -> None:
         lost_chunks = followed.lost_chunks
         poll = await self._inputs.poll(source, now_s=self._now_s())
-        if not self._is_current(followed):
+        if not self._lives.is_current(followed):
             return
         followed.told_chunks = lost_chunks
         self._note_poll(followed, poll)
         await self._look_for_files(followed, poll)
-        if not self._is_current(followed):
+        if not self._lives.is_current(followed):
             return
-        if self._is_begun(followed):
+        if self._lives.is_begun(followed):
             begun, followed.unbegun = followed.unbegun, set()
             for query_id in begun:
                 self._read_from(query_id, self._now_s())
@@ -438,10 +356,15 @@ class Feeder:
         followed.poll_log.say(poll)
         followed.patience.worked()
         followed.patience.trouble = poll.stalled
+        if is_past(followed.source.name):
+            return  # the live reading tells what its path names and is not read
         self._unread(followed.source.name, followed.unread)
 
     async def _look_for_files(self, followed: Followed, poll: Poll) -> None:
         """Where a poll has none it is said, with names that are like the path: once."""
+        if is_past(followed.source.name):
+            self._remark(followed, ())
+            return
         remarks, alone, news = followed.remarks, poll.refused_count, []
         if poll.files:
             news = remarks.found_some()
@@ -454,30 +377,19 @@ class Feeder:
     def _remark(self, followed: Followed, news: Sequence[tuple[str, str]]) -> None:
         for kind, text in news:
             self._notice(kind, text)
-        if self._is_current(followed):
-            self._remarked(followed.source.name, followed.remarks.current)
+        if self._lives.is_current(followed):
+            current = followed.remarks.current
+            if isinstance(followed.input, PastInput):
+                current = self._pasts.progress(followed.source.name)
+            self._remarked(followed.source.name, current)
 
     def _find_due(self, followed: Followed) -> None:
         """When it is to be read next. A source of which it isn't known how far it was read is read
         at once."""
-        state = self._state(followed)
+        state = self._lives.state(followed)
         read_s = None if state is None else state.read_through_s
         name = followed.source.name
         followed.due_s = NEVER_DUE_S if read_s is None else self._next_wanted_s(name, read_s)
-
-    def _is_current(self, followed: Followed) -> bool:
-        return self.followed.get(followed.source.name) is followed
-
-    def _is_begun(self, followed: Followed) -> bool:
-        state = self._state(followed)
-        return followed.input is not None and state is not None and state.is_begun
-
-    def _state(self, followed: Followed) -> SourceState | None:
-        """None: the store does not have this life of the source yet."""
-        name = followed.source.name
-        if name in self._leaving or name not in self._cube.cuts.names():
-            return None
-        return self._cube.cuts.state(name)
 
     def _tell(self, followed: Followed, report: BatchReport) -> None:
         """On the event loop."""
@@ -488,7 +400,7 @@ class Feeder:
 
     def _is_all_read(self, followed: Followed) -> bool:
         """A poll since ``end_input`` has found the end, and all that was found is committed."""
-        state = self._state(followed)
+        state = self._lives.state(followed)
         is_clean = followed.poll is not None and followed.poll.is_clean
         return is_clean and state is not None and state.committed_cut == state.last_cut
 
@@ -526,6 +438,17 @@ class Feeder:
 
     def runs(self, query_id: str) -> bool:
         return any(query_id in followed.queries for followed in self.followed.values())
+
+    def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
+        """The past of a late query, and of the live cuts those after it."""
+        followed = self.followed.get(source)
+        if followed is None or query_id not in followed.queries:
+            return False
+        return is_past(source) or self._pasts.reads(query_id, followed, first_cut=first_cut)
+
+    def wants_first(self, source: str) -> bool:
+        past = self._cube.cuts.state(source).past
+        return past is not None and past.first_us is None
 
     def waiting(self, source: str) -> Waiting:
         """A commit may have been since ``due_s`` was found: then that has passed."""
@@ -625,7 +548,7 @@ class Feeder:
 
             try:
                 kept = msgspec.structs.replace(batch, epoch=in_cube)
-                self._cube.commit_batch(kept, outcome, told=tell)
+                self._cube.commit_batch(kept, self._filled(outcome), told=tell)
             except StoreBroken as error:
                 self._loop.call_soon_threadsafe(self._end_with, error)
                 raise
@@ -636,7 +559,7 @@ class Feeder:
 
     def _committed(self, followed: Followed, report: BatchReport, outcome: SiteOutcome) -> None:
         """On the event loop, which may have withdrawn the source since."""
-        if not self._is_current(followed) or not self._is_open:
+        if not self._lives.is_current(followed) or not self._is_open:
             return
         followed.line_count += outcome.lines
         followed.record_count += outcome.records
@@ -675,10 +598,11 @@ class Feeder:
         followed = self.followed.get(source)
         return Unread() if followed is None else followed.unread
 
-    def remarks(self, source: str) -> tuple[Remark, ...]:
-        """What is to be said of the source's input at this site."""
-        followed = self.followed.get(source)
-        return () if followed is None else followed.remarks.current
+    def remarks(self, query: Query) -> tuple[Remark, ...]:
+        """What is to be said of the query's input at this site."""
+        followed = self.followed.get(query.source_name)
+        live = () if followed is None else followed.remarks.current
+        return (*self._pasts.progress(past_reading(query)), *live)
 
     def broken(self, source: str) -> list[str]:
         """Files that Spark could not read in this life, and why; the newest ones."""
@@ -701,7 +625,7 @@ class Feeder:
     @property
     def waiting_bytes(self) -> int:
         """Of those, what no committed batch has read."""
-        states = (self._state(followed) for followed in self.followed.values())
+        states = (self._lives.state(followed) for followed in self.followed.values())
         return sum(state.waiting_bytes for state in states if state is not None)
 
     @property

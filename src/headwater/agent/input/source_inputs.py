@@ -26,8 +26,9 @@ from headwater.store.follow.poll import Poll, Start
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.finite import FiniteInput
 from headwater.store.input.whole_files import WholeFiles
+from headwater.store.past.past_input import PastInput
 
-SourceInput = LogFollower | FiniteInput | WholeFiles
+SourceInput = LogFollower | FiniteInput | WholeFiles | PastInput
 T = TypeVar("T")
 
 
@@ -50,15 +51,18 @@ class SourceInputs:
         pattern: str,
         closed: Closed | None = None,
         reach: Reach | None = None,
+        reading: str = "",
     ) -> SourceInput:
         """``closed``: files that the source does not read though its path names them; ``reach``:
-        where links may lead, None: anywhere."""
+        where links may lead, None: anywhere; ``reading``: that of its past, or the live one."""
         form = form_of(query.program.source)
         kind: Callable[..., SourceInput] = FiniteInput
-        if not query.ends:
+        if reading:
+            kind = PastInput
+        elif not query.ends:
             start = Start.BEGINNING if query.begin_pane is None else Start.END
             kind = partial(WholeFiles if form.is_whole else LogFollower, start=start)
-        opened = partial(kind, self._cuts, source=query.source_name, form=form)
+        opened = partial(kind, self._cuts, source=reading or query.source_name, form=form)
         return await self.beside(
             lambda: opened(directory=directory, pattern=pattern, closed=closed, reach=reach)
         )

@@ -13,13 +13,14 @@ from headwater.agent.control.control_api import Installed, StreamLine, StreamsRe
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
+from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
-from headwater.plan.durations import window_text
+from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.root.said.envelope import Envelope
 from headwater.root.said.explain import SiteUnread, unconfirmed_text
-from headwater.root.said.view import sites_unread
+from headwater.root.said.view import all_remarks, sites_unread
 from headwater.shown_text import shown_line
 from headwater.store.results.results import ResultsReader
 
@@ -64,8 +65,8 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
 
 def bare_line(query: Query) -> StreamLine:
     """What its query says."""
-    window = window_text(range_us=query.window.range_us, slide_us=query.window.slide_us)
-    return StreamLine(query.id.name, str(query.id), query.root, window, part=part_text(query))
+    window, part = query.grid_text, part_text(query)
+    return StreamLine(query.id.name, str(query.id), query.root, window, part=part)
 
 
 def with_answers(line: StreamLine, envelopes: Sequence[Envelope]) -> StreamLine:
@@ -79,14 +80,20 @@ def with_answers(line: StreamLine, envelopes: Sequence[Envelope]) -> StreamLine:
         revisions=sum(envelope.revision for envelope in envelopes),
         exact=sum(envelope.exact for envelope in envelopes),
         final=sum(envelope.final for envelope in envelopes),
-        newest=iso(newest.start_us),
+        newest=_start_text(newest),
         coverage=f"{newest.covered} of {newest.expected}",
     )
 
 
+def _start_text(envelope: Envelope) -> str:
+    if envelope.counted:
+        return number_text(envelope.counted, envelope.start_us)
+    return iso(envelope.start_us)
+
+
 def installed_line(runtime: SiteRuntime, query: Query) -> Installed:
     """A stream, for whoever has had it installed at this agent."""
-    sites = query.sites or [site for site in runtime.roster.sites if site.has_data]
+    sites = [site for site in runtime.roster.sites if is_asked(query, site)]
     troubles = (*root_troubles(runtime, query).values(), *site_troubles(runtime, query))
     return Installed(
         query.id.name,
@@ -100,8 +107,11 @@ def installed_line(runtime: SiteRuntime, query: Query) -> Installed:
 
 
 def begin_text(query: Query) -> str:
+    if query.numbers is not None and query.begin_pane is not None:
+        return query.bound_text(query.window.pane_start_us(query.begin_pane))
     if query.begin_pane is None:
-        return "earliest"
+        is_from_now = query.numbers is not None and query.numbers.from_now
+        return "now" if is_from_now else "earliest"
     return iso(query.window.pane_start_us(query.begin_pane))
 
 
@@ -161,8 +171,8 @@ def unread_text(runtime: SiteRuntime, query: Query) -> str:
 def _remarks_text(runtime: SiteRuntime, query: Query) -> str:
     root = runtime.node.root(str(query.id))
     if root is not None:
-        return remarks_line(root.table.remarks(), shown=UNREAD_SITES_SHOWN)
-    own = runtime.feeder.remarks(query.source_name)
+        return remarks_line(all_remarks(root), shown=UNREAD_SITES_SHOWN)
+    own = runtime.feeder.remarks(query)
     found = (SiteRemark(site=runtime.site, kind=one.kind, text=one.text) for one in own)
     return remarks_line(found, shown=UNREAD_SITES_SHOWN)
 

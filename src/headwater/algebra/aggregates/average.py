@@ -1,4 +1,4 @@
-"""``avg(x)``: a sum and a count, divided at the root.
+"""``avg(x)`` and ``try_avg(x)``: a sum and a count, divided at the root.
 
 For integers and floating point the quotient is a double, as Spark's is. (Spark also adds integers
 as doubles, and rounds where their sum passes 2⁵³; here the sum is exact.) For decimal(p,s) Spark
@@ -15,10 +15,12 @@ not hit, which is more than half a unit of the last digit kept, as long as n ≤
 s ≤ ``SCALE_MAX``. Wider decimals are refused with the CAST to write, never rounded differently.
 """
 
+import msgspec
+
 from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArguments, one_argument
 from headwater.algebra.aggregates.count import COUNTED
 from headwater.algebra.aggregates.merge_sums import SUMS
-from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed
+from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed, tried_argument
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
 
 AVERAGE_EXTRA_DIGITS = 4
@@ -48,6 +50,13 @@ def split_average(types: tuple[str, ...]) -> Split:
     return Split(decimal_type(*result), partials, finish, tried, central=tried)
 
 
+def split_try_average(types: tuple[str, ...]) -> Split:
+    """As an average, NULL where a step of its finish leaves its type."""
+    mean = split_average((tried_argument("try_avg", types),))
+    finish = mean.finish.replace("CAST(", "TRY_CAST(")
+    return msgspec.structs.replace(mean, finish=finish, tried="")
+
+
 def _finish_decimal(precision: int, scale: int) -> str:
     sum_digits = min(DECIMAL_DIGITS_MAX, precision + SUM_EXTRA_DIGITS)
     total = f"CAST({{0}} AS DECIMAL({sum_digits}, {scale}))"
@@ -61,4 +70,7 @@ def _finish_decimal(precision: int, scale: int) -> str:
 
 AVERAGE = Aggregate(
     "avg", SUMS, split_average, ("sum", "count"), synonyms=("mean",), makes_one_of_many=True
+)
+TRY_AVERAGE = Aggregate(
+    "try_avg", SUMS, split_try_average, ("sum", "count"), makes_one_of_many=True
 )

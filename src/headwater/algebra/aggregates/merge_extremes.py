@@ -17,7 +17,7 @@ def any_type(types: Types) -> str | None:
 
 
 def lift_extremes(columns: Columns) -> Columns:
-    return [_in_order(one) if pa.types.is_floating(one.type) else one for one in columns]
+    return [in_order(one) if pa.types.is_floating(one.type) else one for one in columns]
 
 
 def lower_extremes(grouped: Columns, types: Types) -> Columns:
@@ -27,7 +27,14 @@ def lower_extremes(grouped: Columns, types: Types) -> Columns:
     ]
 
 
-def _in_order(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Arrow puts NaN last whatever the direction; as integers in Spark's order it has its place."""
+    if pa.types.is_floating(column.type):
+        return in_order(column)
+    return column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+
+
+def in_order(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Floating-point numbers as integers in Spark's order; nulls stay."""
     array = column.combine_chunks()
     missing = array.is_null().to_numpy(zero_copy_only=False)

@@ -41,6 +41,10 @@ class Lists:
         found: Bits = pc.is_valid(self._columns[column]).to_numpy(zero_copy_only=False)
         return found
 
+    def cells(self, column: int) -> pa.Array:
+        """As they are."""
+        return self._columns[column]
+
     def total(self, values: Bits) -> Bits:
         """Added up in each group."""
         found: Bits = np.add.reduceat(values, self.starts) if len(values) else values

@@ -26,6 +26,10 @@ def all_fit(grouped: Columns, types: Types) -> Bits | None:
     return None
 
 
+def never(columns: Columns, types: Types) -> Columns | None:
+    return None
+
+
 class MergeRule(msgspec.Struct, frozen=True):
     """Nulls are skipped, and all of nothing is null, as in Spark."""
 
@@ -45,3 +49,12 @@ class MergeRule(msgspec.Struct, frozen=True):
     """Which groups are within these types, before they are lowered; None: all of them."""
     width: int = 1
     """Columns of a state."""
+    remove: Callable[[Columns, Types], Columns | None] = never
+    """Columns whose merging undoes that of the given ones, *to the bit*; None: there are none of
+    these types. Windows that slide are then built by taking out what has left them."""
+    is_drawn: bool = False
+    """Which of the values it keeps goes by chance or by the order of merging: the same records
+    don't give the same state, but one within the bound."""
+    take: Callable[[Columns, Types], Columns] | None = None
+    """Columns from Spark or from the wire in the form in which they are merged and kept, once they
+    are known to be sound; None: all that Arrow holds is. Raises ``ValueError``."""

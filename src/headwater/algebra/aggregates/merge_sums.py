@@ -48,6 +48,15 @@ def sums_fit(grouped: Columns, types: Types) -> Bits | None:
     return None if fits.all() else fits
 
 
+def remove_sums(columns: Columns, types: Types) -> Columns | None:
+    """Whole numbers and decimals; what was rounded on the way can't be taken back."""
+    if any(map(pa.types.is_floating, types)):
+        return None
+    return [
+        pc.negate_checked(column).cast(arrow) for column, arrow in zip(columns, types, strict=True)
+    ]
+
+
 def _surely_fits(column: pa.ChunkedArray) -> bool:
     """True when the largest value times the number of values is within the type."""
     if pa.types.is_floating(column.type):
@@ -74,4 +83,6 @@ def _widened(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.decimal256(WIDE_DIGITS, scale))
 
 
-SUMS = MergeRule("sum", "sum", "SUM", sum_fault, lift_sums, lower_sums, sums_fit)
+SUMS = MergeRule(
+    "sum", "sum", "SUM", sum_fault, lift_sums, lower_sums, sums_fit, remove=remove_sums
+)

@@ -1,10 +1,13 @@
-"""``sum(x)``: integers and decimals exactly, doubles to rounding.
+"""``sum(x)`` and ``try_sum(x)``: integers and decimals exactly, doubles to rounding.
 
 Spark sums integers in a bigint and fails where it overflows. How often it would overflow on the
 way depends on how the records lie, so partial sums of integers travel as decimal(38,0), which no
 number of records fills, and only the finished sum must fit. Decimals travel with all 38 digits for
-the same reason.
+the same reason. ``try_sum`` is NULL where the finished sum does not fit; so it takes no decimals of
+which the sum could leave the 38 digits on the way.
 """
+
+import msgspec
 
 from headwater.algebra.aggregates.aggregate import (
     Aggregate,
@@ -24,6 +27,7 @@ from headwater.algebra.rows.types import (
 
 SUM_EXTRA_DIGITS = 10
 """Spark's: the sum of decimals has so many digits more than its argument."""
+TRIED_DIGITS_MAX = DECIMAL_DIGITS_MAX - SUM_EXTRA_DIGITS
 
 
 def split_sum(types: tuple[str, ...]) -> Split:
@@ -38,6 +42,27 @@ def split_sum(types: tuple[str, ...]) -> Split:
     tried = f"TRY_SUM(CAST({{x}} AS DECIMAL({DECIMAL_DIGITS_MAX}, {scale}))){{filter}}"
     central = f"CAST({tried} AS {type_name.upper()})"
     return Split(type_name, partials, f"CAST({{0}} AS {cast})", tried, central)
+
+
+def split_try_sum(types: tuple[str, ...]) -> Split:
+    """As a sum, whose last CAST is tried. Doubles never leave their type."""
+    total = split_sum((tried_argument("try_sum", types),))
+    if not total.central:
+        return total
+    tried = {"finish": f"TRY_{total.finish}", "central": f"TRY_{total.central}"}
+    return msgspec.structs.replace(total, tried="", **tried)
+
+
+def tried_argument(name: str, types: tuple[str, ...]) -> str:
+    """A number of which no sum leaves its partial on the way."""
+    argument = one_argument(name, types)
+    precision, scale = decimal_digits(argument) or (0, 0)
+    if precision > TRIED_DIGITS_MAX:
+        raise UnfitArguments(
+            f"{name} takes decimals up to {TRIED_DIGITS_MAX} digits, got {argument}; write "
+            f"{name}(CAST(… AS DECIMAL({TRIED_DIGITS_MAX}, {min(scale, TRIED_DIGITS_MAX)})))"
+        )
+    return argument
 
 
 def summed(name: str, argument: str) -> PartialColumn:
@@ -59,3 +84,4 @@ def summed(name: str, argument: str) -> PartialColumn:
 
 
 SUM = Aggregate("sum", SUMS, split_sum, ("sum",), makes_one_of_many=True)
+TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True)

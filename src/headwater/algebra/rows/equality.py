@@ -9,7 +9,7 @@ Spark's grouping.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -48,7 +48,9 @@ def _by_exact_part(table: pa.Table) -> dict[Row, list[Row]]:
 def _exact(value: Any) -> Any:
     if isinstance(value, float):
         return "a double"
-    return str(value) if isinstance(value, dict | list) else value
+    if isinstance(value, dict):
+        return tuple((name, _exact(one)) for name, one in value.items())
+    return tuple(map(_exact, value)) if isinstance(value, list | tuple) else value
 
 
 def _bag_difference(left: list[Row], right: list[Row]) -> str | None:
@@ -74,8 +76,17 @@ def _is_matched(left: Iterable[Row], right: Iterable[Row]) -> bool:
 
 def _doubles(row: Row) -> list[tuple[bool, float]]:
     """NaN is not in order with anything, so it comes last."""
-    values = [value for value in row if isinstance(value, float)]
+    values = [value for one in row for value in _floats(one)]
     return [(math.isnan(value), 0.0 if math.isnan(value) else value) for value in values]
+
+
+def _floats(value: Any) -> Iterator[float]:
+    """Also those within nested values."""
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _floats(one)
 
 
 def _is_same(left: Row, right: Row) -> bool:
@@ -83,9 +94,15 @@ def _is_same(left: Row, right: Row) -> bool:
 
 
 def is_same_value(left: Any, right: Any) -> bool:
-    """As it is meant here: of doubles to a relative 1e-9."""
+    """As it is meant here: of doubles to a relative 1e-9, also within nested values."""
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)
         return math.isclose(left, right, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            is_same_value(left[name], right[name]) for name in left
+        )
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(is_same_value, left, right))
     return bool(left == right)

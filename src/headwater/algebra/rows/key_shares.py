@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.algebra.rows.arrow_rows import key_for_grouping
+from headwater.algebra.rows.nested_keys import key_for_grouping
 
 Hashes = npt.NDArray[np.uint64]
 SLICE_ROWS = 65_536

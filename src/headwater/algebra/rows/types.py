@@ -3,20 +3,29 @@
 A type is written as Spark's ``simpleString`` writes it, because that is what travels and what a
 reader of a plan knows. Only types that a summary can carry are here: whatever is not listed is
 refused, so that nothing is converted on the way. (A timestamp without a zone is not: Spark makes
-one with a zone of it whenever it takes an Arrow table in.)
+one with a zone of it whenever it takes an Arrow table in. Nor are intervals, which not every Arrow
+has.) Arrays, maps and structs are, of all these.
 
 >>> str(arrow_type("decimal(10,2)"))
 'decimal128(10, 2)'
->>> spark_type(arrow_type("timestamp"))
-'timestamp'
+>>> spark_type(arrow_type("timestamp")), spark_type(arrow_type("array<struct<a:int,b:date>>"))
+('timestamp', 'array<struct<a:int,b:date>>')
 """
 
 import re
 from functools import lru_cache
+from itertools import accumulate
 
 import pyarrow as pa
 
-from headwater.algebra.rows.columns import RowLayout
+from headwater.algebra.rows.columns import GroupLayout, RowLayout, group_columns
+from headwater.algebra.rows.nested_types import (
+    element_type,
+    field_types,
+    is_nested,
+    key_type,
+    struct_type,
+)
 
 PANE_COLUMN = "pane"
 """The first column of what a site's Spark yields: the pane that a row belongs to."""
@@ -24,9 +33,14 @@ PANE_COLUMN = "pane"
 WINDOW_COLUMN = "window"
 WINDOW_TYPE = "struct<start:timestamp,end:timestamp>"
 """The first column of an answer; what Spark's ``window()`` yields."""
+NUMBERS_TYPE = "struct<start:bigint,end:bigint>"
+"""The same of windows of numbers."""
 
 DECIMAL_DIGITS_MAX = 38
 """Spark's widest decimal, and Arrow's ``decimal128``."""
+
+DEPTH_MAX = 9
+"""Of types within types."""
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double")
@@ -55,19 +69,45 @@ def arrow_type(type_name: str) -> pa.DataType:
     digits = decimal_digits(type_name)
     if digits is not None:
         return pa.decimal128(*digits)
-    if type_name not in _SIMPLE:
-        known = ", ".join([*_SIMPLE, "decimal(p,s)"])
-        raise ValueError(f"type: no column has type {type_name[:80]!r}; types: {known}")
-    return _SIMPLE[type_name]
+    if type_name in _SIMPLE:
+        return _SIMPLE[type_name]
+    if is_nested(type_name) and _depth(type_name) <= DEPTH_MAX:
+        return _nested(type_name)
+    known = ", ".join([*_SIMPLE, "decimal(p,s)", "array<…>", "map<…>", "struct<…>"])
+    raise ValueError(f"type: no column has type {type_name[:80]!r}; types: {known}")
+
+
+def _nested(type_name: str) -> pa.DataType:
+    """With the names that Spark gives to what is within."""
+    key, element = key_type(type_name), element_type(type_name)
+    if key is not None and element is not None:
+        return pa.map_(arrow_type(key), arrow_type(element))
+    if element is not None:
+        return pa.list_(pa.field("element", arrow_type(element)))
+    fields = field_types(type_name)
+    if not fields:
+        raise ValueError(f"type: a struct has fields, {type_name[:80]!r} has none")
+    return pa.struct([(name, arrow_type(one)) for name, one in fields.items()])
+
+
+def _depth(type_name: str) -> int:
+    depths = accumulate((symbol == "<") - (symbol == ">") for symbol in type_name)
+    return max(depths, default=0)
 
 
 def spark_type(arrow: pa.DataType) -> str:
     """The name that Spark has for this Arrow type. Raises ``ValueError``."""
     if pa.types.is_decimal128(arrow):
         return decimal_type(arrow.precision, arrow.scale)
-    if arrow not in _NAMES:
-        raise ValueError(f"type: no column has Arrow type {arrow}; types: {sorted(_SIMPLE)}")
-    return _NAMES[arrow]
+    if arrow in _NAMES:
+        return _NAMES[arrow]
+    if pa.types.is_map(arrow):
+        return f"map<{spark_type(arrow.key_type)},{spark_type(arrow.item_type)}>"
+    if pa.types.is_list(arrow):
+        return f"array<{spark_type(arrow.value_type)}>"
+    if pa.types.is_struct(arrow):
+        return struct_type({field.name: spark_type(field.type) for field in arrow})
+    raise ValueError(f"type: no column has Arrow type {arrow}; types: {sorted(_SIMPLE)}")
 
 
 def decimal_digits(type_name: str) -> tuple[int, int] | None:
@@ -93,6 +133,12 @@ def summary_schema(layout: RowLayout) -> pa.Schema:
     keys = [(key.name, arrow_type(key.type)) for key in layout.keys]
     partials = [(partial.name, arrow_type(partial.type)) for partial in layout.partials]
     return pa.schema(keys + partials)
+
+
+def group_schema(layout: GroupLayout) -> pa.Schema:
+    """The schema of the groups that the root part finishes: the user's keys, the partials, and what
+    growing states were folded to."""
+    return pa.schema([(one.name, arrow_type(one.type)) for one in group_columns(layout)])
 
 
 def site_schema(layout: RowLayout) -> pa.Schema:

@@ -124,6 +124,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     wanted: tuple[PaneHeld, ...] = ()
     """Of these panes it wants these sites' own updates, alone and signed: what it holds is not
     what one of them has closed."""
+    awaited_from: int | None = None
+    """The lowest pane that the root awaits from sites that catch up on the past; None: none."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -19,6 +19,10 @@ REMARK_CHARACTERS_MAX = 500
 class RemarkKind(StrEnum):
     NO_FILE = "no file"
     """The source's path matches nothing at the site."""
+    CATCHING_UP = "catching up"
+    """The site reads the past for the query."""
+    NOT_RETAINED = "not retained"
+    """It begins later with the query than that asks for, and declines what is before."""
     MALFORMED = "malformed"
     """More lines than may be are malformed."""
 

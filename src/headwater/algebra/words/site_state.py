@@ -39,7 +39,10 @@ class Reason(StrEnum):
     EXPIRED = "expired"
     SCHEMA = "schema"
     REFUSED = "refused"
+    VERSION = "version"
     BACKLOG = "backlog"
+    NOT_RETAINED = "not retained"
+    CATCHING_UP = "catching up"
 
     @classmethod
     def _missing_(cls, _: object) -> Reason:

@@ -1,4 +1,4 @@
-"""What operators ask a running federation: explain, streams, sites, watch, why, alarms, remove and
+"""What operators ask a running federation: streams, sites, watch, why, alarms, remove and
 resume."""
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ R = TypeVar("R")
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (explain, streams, sites, watch, why, alarms, remove, resume):
+    for command in (streams, sites, watch, why, alarms, remove, resume):
         app.command(command.__name__)(command)
 
 
@@ -60,18 +60,6 @@ def ask(
     from headwater.cli import reach
 
     return reach.ask(federation, at, name, request, reply)
-
-
-def explain(
-    file: File, federation: Federation = None, at: At = None, output: TextOutput = None
-) -> None:
-    """Show how queries are split between sites and root."""
-    request = api.ExplainRequest(read_sql(file))
-    reply = ask(federation, at, api.EXPLAIN, request, api.ExplainReply)
-    if chosen(output) is OutputFormat.TABLE:
-        print_text("\n\n".join(reply.plans))
-    else:
-        print_objects({"plan": plan} for plan in reply.plans)
 
 
 def streams(

@@ -20,7 +20,7 @@ from headwater.agent.control import control_api as api
 from headwater.agent.control.control_api import Compared, Installed
 from headwater.cli.commands.operator_commands import At, Federation, File, ask, listing_of, read_sql
 from headwater.cli.show.output import ListingOutput, print_listing, say
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, HeadwaterError, QueryRefused
 
 EXIT_DECLINED = 1
 """Whoever was asked said no."""
@@ -54,7 +54,11 @@ def run(
     from headwater.cli.reach import command
 
     text = read_sql(file)
-    found = ask(federation, at, api.COMPARE, api.PrepareRequest(text), api.ComparedReply).streams
+    try:
+        request = api.PrepareRequest(text)
+        found = ask(federation, at, api.COMPARE, request, api.ComparedReply).streams
+    except HeadwaterError as error:
+        raise _with_all_faults(text, error) from error
     same = [one for one in found if one.state == api.Standing.SAME]
     changed = [one for one in found if one.state == api.Standing.CHANGED]
     for one in same:
@@ -83,6 +87,16 @@ def run(
     if refused:
         say("streams, why and the answers tell of the others; end it with: headwater remove STREAM")
         raise typer.Exit(EXIT_REFUSED_HERE)
+
+
+def _with_all_faults(text: str, refusal: HeadwaterError) -> HeadwaterError:
+    """An agent names the first fault of a file; where it has more, all of them."""
+    from headwater.sql.validate.validate import all_faults, validate
+
+    if not any(one.message in str(refusal) for one in validate(text)):
+        return refusal  # it is about something else than the statements
+    faults = all_faults(text, QueryRefused(str(refusal)))
+    return refusal if str(faults) == str(refusal) else faults
 
 
 def difference(one: Compared, file: str) -> str:

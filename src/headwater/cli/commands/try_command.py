@@ -15,7 +15,7 @@ import typer
 from headwater.cli.commands.operator_commands import read_sql
 from headwater.cli.ending import ends_in_order
 from headwater.cli.show.output import AnyOutput, OutputFormat, chosen, log_warnings_only, say
-from headwater.errors import ConfigurationError, GroupFailed, SparkFailed
+from headwater.errors import ConfigurationError, GroupFailed, QueryRefused, SparkFailed
 
 if TYPE_CHECKING:
     from headwater.cli.show.answers import StreamAnswers
@@ -117,8 +117,11 @@ def try_files(
         for site, message in result.failed.items():
             say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")
     over = "all files" if sampled is None else "the same sample"
+    near = {result.query.id.name for result in results if result.query.bounds}
     for stream, difference in found.items():
-        say(f"{stream}: {difference or f'equal to one Spark over {over}'}")
+        alike = "within its bounds of what" if stream in near else "equal to"
+        counts = " counts" if stream in near else ""
+        say(f"{stream}: {difference or f'{alike} one Spark{counts} over {over}'}")
     for line in report.failures:
         say(line)
     if any(found.values()):
@@ -188,12 +191,10 @@ def sample_line(sampled: Sampled) -> str:
 
 def left_out_lines(result: StreamResult) -> list[str]:
     """What is said of groups without a row, window by window, up to a limit."""
-    from headwater.cli.show.amounts import utc
-
     lines = []
     for window, left_out in sorted(result.left_out.items())[:LEFT_OUT_WINDOWS_SHOWN]:
-        start_us = result.query.window.window_start_us(window)
-        lines.append(f"{result.query.id.name}: window from {utc(start_us)}: {left_out.text()}")
+        start = result.query.bound_text(result.query.window.window_start_us(window))
+        lines.append(f"{result.query.id.name}: window from {start}: {left_out.text()}")
     rest = len(result.left_out) - LEFT_OUT_WINDOWS_SHOWN
     if rest > 0:
         lines.append(f"{result.query.id.name}: groups were left out of {rest} windows more")
@@ -275,8 +276,13 @@ def _checked(text: str, sites: Path, wanted: _Wanted) -> bool:
     run."""
     from headwater.cli.show.answers import check_output
     from headwater.local.trial.try_query import check, is_brief
+    from headwater.sql.validate.validate import all_faults
 
-    check_output(check(text, sites), wanted.form, wanted.out)
+    try:
+        streams = check(text, sites)
+    except QueryRefused as error:
+        raise all_faults(text, error) from error
+    check_output(streams, wanted.form, wanted.out)
     return wanted.share is None and is_brief(text, sites)
 
 
@@ -317,9 +323,10 @@ def _answers(parts: Sequence[StreamResult], share: float | None = None) -> Strea
     """One stream, window by window; within a window part by part. Of a sample nothing is exact."""
     from headwater.cli.show.answers import StreamAnswers
 
+    counted = parts[0].query.counted
     windows = sorted((one for part in parts for one in part.windows), key=lambda one: one.window)
     headers = [
-        {"start_us": window.start_us, "end_us": window.end_us}
+        {"start_us": window.start_us, "end_us": window.end_us, "counted": counted}
         if window.envelope is None
         else msgspec.to_builtins(window.envelope)
         for window in windows

@@ -21,11 +21,13 @@ import pyarrow as pa
 from headwater.cli.show.output import (
     Listing,
     OutputFormat,
+    json_text,
     print_objects,
     print_table,
     print_text,
     say,
 )
+from headwater.cli.show.plain_rows import plain_rows, plain_values
 from headwater.errors import ConfigurationError
 
 ROWS_SHOWN = 200
@@ -158,21 +160,37 @@ def _write_arrow(table: pa.Table, form: OutputFormat, path: Path | None) -> None
 
         if path is None and sys.stdout.isatty():
             seen = io.BytesIO()
-            arrow_csv.write_csv(table.flatten(), seen)
+            arrow_csv.write_csv(_flat(table), seen)
             print_text(seen.getvalue().decode())
             return
-        arrow_csv.write_csv(table.flatten(), target)
+        arrow_csv.write_csv(_flat(table), target)
         return
     import pyarrow.parquet as parquet
 
     parquet.write_table(table, target, compression="zstd")
 
 
+def _flat(table: pa.Table) -> pa.Table:
+    """As CSV can have it: fields of structs are columns; lists, maps and bytes are as in JSON."""
+    import pyarrow as pa
+
+    while any(pa.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    for number, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type):
+            values = plain_values(table.column(number))
+            texts = [
+                one if one is None or isinstance(one, str) else json_text(one) for one in values
+            ]
+            table = table.set_column(number, field.name, pa.array(texts, pa.string()))
+    return table
+
+
 def _write_json(stream: StreamAnswers, path: Path | None) -> None:
     rows = (
         {"stream": stream.name, **row}
         for batch in with_short_form(stream).to_batches(max_chunksize=10_000)
-        for row in batch.to_pylist()
+        for row in plain_rows(batch)
     )
     if path is None:
         print_objects(rows)
@@ -209,7 +227,7 @@ def _cells(stream: StreamAnswers, *, row_count_max: int | None) -> Iterator[tupl
     rows = (
         (_span(header), *row.values(), _marks(header))
         for header, table in zip(stream.headers, stream.tables, strict=True)
-        for row in table.to_pylist()
+        for row in plain_rows(table)
     )
     return islice(rows, row_count_max)
 
@@ -219,6 +237,8 @@ def _prefixed(table: pa.Table, header: Mapping[str, Any]) -> pa.Table:
     for name, kind, field in _SHORT_FORM:
         if field in header:
             shown = f"_{name}" if name in table.column_names else name
+            if header.get("counted") and field in ("start_us", "end_us"):
+                kind = pa.int64()
             columns[shown] = pa.repeat(pa.scalar(header[field], type=kind), table.num_rows)
     return pa.table(columns | dict(zip(table.column_names, table.columns, strict=True)))
 
@@ -230,6 +250,8 @@ def _path_of(name: str, out: Path | None, *, is_alone: bool) -> Path | None:
 
 
 def _span(header: Mapping[str, Any]) -> str:
+    if header.get("counted"):
+        return f"{header['start_us']} – {header['end_us']}"
     start, end = (
         datetime.fromtimestamp(header[name] / 1e6, tz=UTC) for name in ("start_us", "end_us")
     )
@@ -243,6 +265,8 @@ def _marks(header: Mapping[str, Any]) -> str:
     if "revision" not in header:
         return "one Spark"
     words = [word for word in ("exact", "final") if header[word]]
+    if header.get("bounded", {}).get("exact_otherwise"):
+        words.insert(0, "bounded")
     marks = " ".join(words) or f"{header['covered']} of {header['expected']} sites"
     count = header.get("left_out", {}).get("count", 0)
     return f"{marks}, {count} left out" if count else marks

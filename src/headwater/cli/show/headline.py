@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from headwater.algebra.rows.bounded import Bounded
+from headwater.algebra.windows.sequence_grid import number_text
 from headwater.cli.show.amounts import utc
 from headwater.root.said.envelope import LeftOut
 
@@ -15,7 +17,10 @@ MISSING_SHOWN = 4
 
 def headline(header: Mapping[str, Any]) -> str:
     """``[12:00:00Z … 12:00:10Z) revision 2, 11 of 12 sites, without fra (unknown)``."""
-    span = f"[{utc(header['start_us'])} … {utc(header['end_us'])})"
+    start, end = header["start_us"], header["end_us"]
+    span = f"[{utc(start)} … {utc(end)})"
+    if header.get("counted"):
+        span = f"[{number_text(header['counted'], start)} … {end})"
     parts = [
         f"{span} revision {header['revision']}",
         *([_part(header["part"])] if header.get("part") else []),
@@ -29,6 +34,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(alarms(header["alarm_count"], header["alarms"]))
     if header.get("remark_count"):
         parts.append(remarks(header["remark_count"], header["remarks"]))
+    if header.get("bounded", {}).get("columns"):
+        parts.append(bounded(header["bounded"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 
@@ -44,6 +51,11 @@ def left_out(found: Mapping[str, Any]) -> str:
     named = msgspec.convert(found, LeftOut).named
     groups = "1 group" if found["count"] == 1 else f"{found['count']} groups"
     return f"{groups} left out" + (f" ({named[0].text()})" if named else "")
+
+
+def bounded(found: Mapping[str, Any]) -> str:
+    """``users is within 5% of the value``, and whatever else is."""
+    return "; ".join(msgspec.convert(found, Bounded).lines())
 
 
 def alarms(count: int, named: Any) -> str:

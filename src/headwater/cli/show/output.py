@@ -164,8 +164,12 @@ def print_objects(objects: Iterable[Any], out: IO[str] | None = None) -> None:
     """One JSON object a line, each flushed: the reader of a pipe may be waiting for it."""
     out = out or sys.stdout
     for item in objects:
-        out.write(escaped_json(_ENCODER.encode(item).decode()) + "\n")
+        out.write(json_text(item) + "\n")
         out.flush()
+
+
+def json_text(value: Any) -> str:
+    return escaped_json(_ENCODER.encode(value).decode())
 
 
 def print_table(listing: Listing, out: IO[str] | None = None) -> None:

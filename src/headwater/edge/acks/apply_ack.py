@@ -54,6 +54,7 @@ def apply_ack(
         return []
     heard = _meet_root(state, ack)
     state.hear_others(_later(ack.sites_clock_s, ack.age_s), now_s=now_s)
+    state.hear_awaited(ack.awaited_from)
     leaf = ack.leaf_of(telling.ordinal)
     if leaf is None and (state.book.flights or state.book.doubtful):
         telling.speak_again()

@@ -46,6 +46,10 @@ class BatchLimits(msgspec.Struct, frozen=True):
 
     batch_s_max: float = 0.5
     batch_wait_s_max: float = 15.0
+    catch_up_share: float = 0.5
+    """Of its time a reading of the past takes at most so much, where live ones are beside it."""
+    past_batch_s: float = 0.25
+    """So long may a batch of the past read then, beyond what every batch costs."""
 
 
 class Waiting(msgspec.Struct, frozen=True):

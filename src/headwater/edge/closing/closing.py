@@ -5,8 +5,9 @@ been committed up to the end of input. A poll that finds nothing new counts as s
 a source is behind, the site closes by its own highest record time instead, minus ``disorder``, but
 never beyond its clock: a record from the future closes nothing. Where input can't be read, nothing
 says what times its records have: nothing closes for ``unread_wait_s``, and then without it, and
-damaged. If no read is committed, nothing closes, and the site is unknown, not empty. How far the
-clock is believed is ``Belief``'s to say::
+damaged. If no read is committed, nothing closes, and the site is unknown, not empty. What a reading
+of the past has not passed closes by no clock. How far the clock is believed is ``Belief``'s to
+say::
 
     disorder 2 s, panes of 10 s           reads begin at    v        v
     pane 0 |---------|                                  at 11.9   at 12.0
@@ -62,6 +63,17 @@ def closable_through(query: Query, clock: SourceClock, *, now_s: float | None) -
         return -FOREVER
     disorder_us = round(query.timing.disorder_s * MICROS)
     return query.window.pane_at(frontier_us - disorder_us)
+
+
+def passed_through(query: Query, past: SourceClock | None) -> int:
+    """Panes below were passed by the reading of the past; ``-FOREVER``: none. It is behind by what
+    it is, so it goes by the times of its records: older ones that follow come as late updates."""
+    if past is None or (past.high_time_us is None and not past.ended):
+        return -FOREVER
+    if past.ended:
+        return FOREVER
+    assert past.high_time_us is not None
+    return query.window.pane_at(past.high_time_us - round(query.timing.disorder_s * MICROS))
 
 
 def sealable_through(

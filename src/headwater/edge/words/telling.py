@@ -31,6 +31,8 @@ class Telling:
         self.incarnation = incarnation
         self.unread = Unread()
         self.remarks: tuple[Remark, ...] = ()
+        self._live_remarks: tuple[Remark, ...] = ()
+        self._past_remarks: tuple[Remark, ...] = ()
         self.is_greeted = False
         self.former_through: int | None = None
         """Panes below may be held from a former life of this site; None: not told yet."""
@@ -82,7 +84,15 @@ class Telling:
 
     def tell_remarks(self, remarks: tuple[Remark, ...]) -> bool:
         """False: they are no news."""
-        former, self.remarks = self.remarks, remarks[:REMARKS_MAX]
+        return self._tell_both(remarks, self._past_remarks)
+
+    def tell_past(self, remarks: tuple[Remark, ...]) -> bool:
+        """The same of a reading of the past."""
+        return self._tell_both(self._live_remarks, remarks)
+
+    def _tell_both(self, live: tuple[Remark, ...], past: tuple[Remark, ...]) -> bool:
+        self._live_remarks, self._past_remarks = live, past
+        former, self.remarks = self.remarks, (*past, *live)[:REMARKS_MAX]
         return self.remarks != former
 
     def raise_alarm(self, record: EdgeRecord, alarm: Alarm) -> EdgeRecord:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.rows.equality import difference, is_same_value
-from headwater.plan.timestamps import timestamp_text
+from headwater.local.trial.compare_bounded import bounded_difference
 from headwater.root.said.envelope import LeftOut
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 SITES, ONE = "the sites", "one Spark"
 WINDOWS_NAMED = 3
 VALUE_CHARACTERS = 60
+Tables = Sequence[tuple[int, pa.Table, pa.Table]]
+"""Of each window, by the sites and by one Spark."""
 
 
 def differences(left: list[StreamResult], right: list[StreamResult]) -> dict[str, str | None]:
@@ -36,12 +39,29 @@ def _stream_difference(left: StreamResult, right: StreamResult) -> str | None:
     theirs = {one.window: one for one in right.windows}
     if mine.keys() != theirs.keys():
         return _window_difference(left.query, set(mine), set(theirs))
-    for window, one in mine.items():
-        found = difference(one.rows, theirs[window].rows)
+    tables = [(window, one.rows, theirs[window].rows) for window, one in mine.items()]
+    by_rows = _bounded_rows if left.query.bounds else _exact_rows
+    return (
+        by_rows(left.query, tables)
+        or _left_out_difference(left, right)
+        or _malformed_difference(left, right)
+    )
+
+
+def _exact_rows(query: Query, tables: Tables) -> str | None:
+    for window, mine, theirs in tables:
+        found = difference(mine, theirs)
         if found is not None:
-            words = _group_difference(left.query, one.rows, theirs[window].rows) or found
-            return f"{_window(left.query, window)}: {words}"
-    return _left_out_difference(left, right) or _malformed_difference(left, right)
+            return f"{_window(query, window)}: {_group_difference(query, mine, theirs) or found}"
+    return None
+
+
+def _bounded_rows(query: Query, tables: Tables) -> str | None:
+    found = bounded_difference(query.bounds, tables)
+    if found is None:
+        return None
+    window, words = found
+    return words if window is None else f"{_window(query, window)}: {words}"
 
 
 def _window_difference(query: Query, mine: set[int], theirs: set[int]) -> str:
@@ -56,7 +76,7 @@ def _window_difference(query: Query, mine: set[int], theirs: set[int]) -> str:
 
 def _group_difference(query: Query, left: pa.Table, right: pa.Table) -> str | None:
     """By the keys of the answer; None: it has none by which its rows could be told apart."""
-    names = {key.name for key in query.program.keys}
+    names = {key.name for key in visible_keys(query.program)}
     keys = [name for name in left.column_names if name in names]
     mine, theirs = _by_keys(left, keys), _by_keys(right, keys)
     if mine is None or theirs is None or left.column_names != right.column_names:
@@ -115,7 +135,7 @@ def _window(query: Query, window: int) -> str:
 
 
 def _start(query: Query, window: int) -> str:
-    return timestamp_text(query.window.window_start_us(window))
+    return query.bound_text(query.window.window_start_us(window))
 
 
 def _shown(value: Any) -> str:

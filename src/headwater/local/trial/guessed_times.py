@@ -41,7 +41,8 @@ def with_guessed_times(
 
 def _may_guess(source: Source, results: Sequence[StreamResult], spark: RunningSpark) -> bool:
     zone = guessing_zone(source)
-    windows = [window for one in results for window in one.windows]
+    timed = [one for one in results if one.query.numbers is None]
+    windows = [window for one in timed for window in one.windows]
     if not zone or not windows:
         return False
     first_us = min(window.start_us for window in windows)

@@ -37,6 +37,7 @@ from headwater.local.trial.sampled_sites import Sample, Sampled, sample_sites
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
+from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.plan.sources.source import Source
@@ -70,6 +71,9 @@ QUIET_S = 60.0
 """Between two heartbeats, and between two looks at a node that waits for nothing."""
 SURE_S = 3_600.0
 """After which a link counts as silent and a summary as lost, which nothing in memory is."""
+ACKS_PER_S_MAX = 50
+"""Acknowledgements that a root says to all sites together in a second. Nothing waits for one: what
+is sent arrives, so they only tell sites what they may let go of."""
 BRANCHING_MIN = 8
 COLLECT_EVERY = 100_000
 """Objects more than before, and Python looks for cycles among them; its own figure is 700."""
@@ -140,7 +144,7 @@ def try_query(
 ) -> list[StreamResult]:
     """The final answers of all streams of the text, over the files of all sites."""
     folders = site_folders(sites)
-    queries = _compile(text, folders)
+    queries = compiled(text, folders)
     started = _spark(spark, show, queries, folders)
     with started as running, _directory(work) as directory, _rare_collections():
         results = asyncio.run(_answers(text, folders, running, directory, show))
@@ -164,7 +168,7 @@ def try_central(
 ) -> list[StreamResult]:
     """The same by one plain Spark over all files."""
     folders = site_folders(sites)
-    queries = _compile(text, folders)
+    queries = compiled(text, folders)
     with _spark(spark, show, queries, folders) as running:
         results = []
         for query in queries:
@@ -179,6 +183,7 @@ def try_central(
                     rows[window],
                 )
                 for window in sorted(rows)
+                if window >= first_window_of(query)
             )
             looks = [look_below(path, query.program.source.path) for path in folders.values()]
             alone = tuple(one for look in looks for one in sorted(look.refused.items()))
@@ -203,6 +208,13 @@ def try_central(
                 )
             )
         return with_guessed_times(results, folders, running)
+
+
+def first_window_of(query: Query) -> float:
+    """One Spark knows of no begin, so what lies before it is left out of its answers."""
+    if query.begin_pane is None:
+        return -inf
+    return query.window.first_window_from(query.window.pane_start_us(query.begin_pane))
 
 
 @contextlib.contextmanager
@@ -251,9 +263,13 @@ class _Scan:
 
 
 def _central(spark: RunningSpark, query: Query, folders: list[Path]) -> Finished:
+    folders = [folder for folder in folders if is_asked(query, Site(0, folder.name))]
     try:
         return central_finished(
-            spark.session, query, paths_below(folders, query.program.source.path)
+            spark.session,
+            query,
+            paths_below(folders, query.program.source.path),
+            site_of=lambda file: next((one.name for one in folders if one in file.parents), ""),
         )
     except Exception:
         # The sockets of a dying JVM close before the process is gone.
@@ -272,19 +288,19 @@ def joined(results: list[StreamResult]) -> list[list[StreamResult]]:
 
 def check(text: str, sites: Path) -> list[str]:
     """Refuses what can't be run, before anybody starts a Spark for it; the names of the streams."""
-    return list(dict.fromkeys(query.stream for query in _compile(text, site_folders(sites))))
+    return list(dict.fromkeys(query.stream for query in compiled(text, site_folders(sites))))
 
 
 def is_brief(text: str, sites: Path) -> bool:
     """Whether it is a short run, so that Spark is started for one."""
     folders = site_folders(sites)
-    return is_little(_compile(text, folders), list(folders.values()))
+    return is_little(compiled(text, folders), list(folders.values()))
 
 
 def sampled(text: str, sites: Path, into: Path, sample: Sample) -> Sampled:
     """Take a sample of the sites' files, as folders of sites in ``into``."""
     folders = site_folders(sites)
-    return sample_sites(_compile(text, folders), folders, into, sample)
+    return sample_sites(compiled(text, folders), folders, into, sample)
 
 
 def site_folders(directory: Path) -> dict[str, Path]:
@@ -308,9 +324,9 @@ def site_folders(directory: Path) -> dict[str, Path]:
     return folders
 
 
-def _compile(text: str, folders: dict[str, Path]) -> list[Query]:
+def compiled(text: str, folders: dict[str, Path]) -> list[Query]:
     """Refusals come before Spark is started."""
-    queries = list(_compiled(text, tuple(folders)))
+    queries = list(_queries(text, tuple(folders)))
     for query in queries:
         _refuse_outside(query.program.source, folders)
     return queries
@@ -328,7 +344,7 @@ def _refuse_outside(source: Source, folders: dict[str, Path]) -> None:
 
 
 @lru_cache(maxsize=1)
-def _compiled(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
+def _queries(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
     """Asked for by each who needs the queries of one run."""
     root = _root_name(folders)
     found = compile_statements(
@@ -338,7 +354,7 @@ def _compiled(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
         next_counter=1,
         begin="earliest",
         ends=True,
-        known_sites=[*folders, root],
+        known_sites=[Site(0, root, has_data=False), *(Site(1, name) for name in folders)],
     )
     return tuple(found)
 
@@ -403,7 +419,11 @@ def _settings(site_count: int) -> RuntimeSettings:
         node=NodeConfig(
             overlay=overlay,
             edge=EdgeConfig(summary_life_s=SURE_S, state_every_s=QUIET_S),
-            root=RootConfig(summary_life_s=SURE_S, ack_every_s=max(2.0, site_count / 100)),
+            root=RootConfig(
+                summary_life_s=SURE_S,
+                ack_every_s=max(2.0, site_count / ACKS_PER_S_MAX),
+                ack_idle_s=QUIET_S,
+            ),
         ),
         branching=max(BRANCHING_MIN, isqrt(site_count) + 1),
         trees=1,

@@ -27,6 +27,9 @@ ROSTER_LINE_BYTES_MAX = 4_096
 ROSTER_SITES_MAX = 20_000
 VERSION_MAX = 1 << 53
 REGION_CHARS_MAX = 63
+LABELS_MAX = 32
+"""Of one site."""
+LABEL_PATTERN = r"[a-z][a-z0-9_]{0,62}"
 PORT_MAX = 65_535
 YEAR_MAX = 9_000
 
@@ -86,7 +89,11 @@ def roster_toml(federation: str, roster: Roster) -> str:
     for site in roster.sites:
         lines += ["", "[[site]]"]
         for name, value in msgspec.structs.asdict(site).items():
-            lines.append(f"{name} = {_toml(value)}")
+            if name != "labels":
+                lines.append(f"{name} = {_toml(value)}")
+        if site.labels:
+            labels = ", ".join(f"{name} = {_toml(value)}" for name, value in site.labels.items())
+            lines.append(f"labels = {{ {labels} }}")
     return "\n".join(lines) + "\n"
 
 
@@ -147,6 +154,18 @@ def _check_site(site: Site) -> None:
         raise _unfit(site, "ordinal", f"0 to {ORDINALS_MAX - 1}", site.ordinal)
     if len(site.region) > REGION_CHARS_MAX or not site.region.isprintable():
         raise _unfit(site, "region", f"up to {REGION_CHARS_MAX} characters", site.region[:80])
+    if len(site.labels) > LABELS_MAX:
+        raise _unfit(site, "labels", f"up to {LABELS_MAX} of them", len(site.labels))
+    for name, value in site.labels.items():
+        is_short = len(value) <= REGION_CHARS_MAX and value.isprintable() and value.strip() == value
+        if re.fullmatch(LABEL_PATTERN, name) is None or not is_short or not value:
+            raise _unfit(
+                site,
+                "labels",
+                f"names of small letters, digits and _, with texts of up to {REGION_CHARS_MAX} "
+                "characters",
+                {name[:80]: value[:80]},
+            )
     is_dialled = site.dialable or site.host or site.port
     if is_dialled and _HOST.fullmatch(site.host) is None:
         raise _unfit(site, "host", "a name or an address to dial it by", site.host[:80])

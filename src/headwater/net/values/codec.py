@@ -32,6 +32,7 @@ from headwater.net.values.rows import (
     RowsCodec,
     RowsLimits,
     SchemaOf,
+    TakerOf,
     unpack,
 )
 from headwater.net.values.wire import (
@@ -150,10 +151,11 @@ class Codec:
         schema_of: SchemaOf,
         limits: RowsLimits = DEFAULT_ROWS_LIMITS,
         *,
+        taker_of: TakerOf = lambda query: None,
         ordinals_max: int = ORDINALS_MAX,
     ) -> None:
         """``ordinals_max``: how many ordinals the roster has, which no tree exceeds."""
-        self.rows = RowsCodec(schema_of, limits)
+        self.rows = RowsCodec(schema_of, limits, taker_of=taker_of)
         self.ordinals_max = ordinals_max
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=limits.window_bytes_max)

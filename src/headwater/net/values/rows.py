@@ -35,6 +35,9 @@ _ARROW_REFUSES = (pa.ArrowException, OSError, ValueError, MemoryError, OverflowE
 
 SchemaOf = Callable[[str], Any]
 """The Arrow schema of a query's summaries, or None while the query is not known here."""
+TakerOf = Callable[[str], Callable[[Any], Any] | None]
+"""What takes in rows of a query, and raises ``ValueError`` for a state that is unsound; None: they
+are taken as they are."""
 
 
 class RowsLimits(msgspec.Struct, frozen=True):
@@ -52,8 +55,15 @@ DEFAULT_ROWS_LIMITS = RowsLimits()
 class RowsCodec:
     """Tables to bytes and back, for the queries that ``schema_of`` knows."""
 
-    def __init__(self, schema_of: SchemaOf, limits: RowsLimits = DEFAULT_ROWS_LIMITS) -> None:
+    def __init__(
+        self,
+        schema_of: SchemaOf,
+        limits: RowsLimits = DEFAULT_ROWS_LIMITS,
+        *,
+        taker_of: TakerOf = lambda query: None,
+    ) -> None:
         self._schema_of = schema_of
+        self._taker_of = taker_of
         self._limits = limits
         self._known: dict[str, _WireSchema] = {}
         self._compressor = zstandard.ZstdCompressor(level=ZSTD_LEVEL)
@@ -103,7 +113,11 @@ class RowsCodec:
                 Refusal.ROWS_TOO_MANY,
                 f"rows of {query}: wanted at most {self._limits.rows_max}, got {table.num_rows}",
             )
-        return table
+        take = self._taker_of(query)
+        try:
+            return table if take is None else take(table)
+        except ValueError as error:
+            raise Refused(Refusal.ROWS_INVALID, f"rows of {query}: {str(error)[:200]}") from None
 
     def _schema(self, query: str) -> "_WireSchema | None":
         schema = self._schema_of(query)

@@ -214,6 +214,7 @@ class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     agreed: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
     asked: Annotated[tuple[tuple[Ordinal, Pane, Pane], ...], Meta(max_length=DIGESTS_MAX)] = ()
     wanted: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
+    awaited_from: Pane | None = None
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -410,6 +411,7 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         agreed=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
         asked=tuple((one.ordinal, one.first, one.last) for one in ack.asked),
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
+        awaited_from=ack.awaited_from,
     )
 
 
@@ -464,6 +466,7 @@ def checked_ack(
         agreed=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.agreed),
         asked=tuple(Asked(*one) for one in wire.asked),
         wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
+        awaited_from=wire.awaited_from,
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
@@ -44,6 +45,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Its summaries may stand for several panes, and are split where they meet others."""
     time_s: float = float("inf")
     """What summaries have, from their first send on, to be in the first answer."""
+    place_columns: tuple[PlaceColumn, ...] = ()
+    """Keys of its rows that name where they were made."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -134,6 +137,7 @@ def open_query(
         merger=merger,
         holds_states=install.query.holds_states,
         time_s=_time_s(install.query.timing),
+        place_columns=install.query.place_columns,
     )
     return live, problem
 

@@ -38,6 +38,16 @@ class SourceFormat(StrEnum):
     PARQUET = "parquet"
     ORC = "orc"
     AVRO = "avro"
+    OTHER = "other"
+    """One that only a newer version knows: who can't read it declines the query."""
+
+    @classmethod
+    def _missing_(cls, _: object) -> SourceFormat:
+        return cls.OTHER
+
+
+FORMATS = tuple(one for one in SourceFormat if one is not SourceFormat.OTHER)
+"""Those that can be read."""
 
 
 class Source(msgspec.Struct, frozen=True):

@@ -39,7 +39,7 @@ class Disputes:
         for news in (agreements.disputed_now, agreements.touched, agreements.changed):
             news.clear()
         if is_changed:
-            books.sum_up(now_s=now_s)
+            books.sum_up()
 
     def _dispute(self, pane: int, ordinal: int, *, now_s: float) -> None:
         """The alarm stands, also when the sites' own updates have taken the place of what relays

@@ -150,6 +150,7 @@ class AckMaker:
         scoreboard: Scoreboard,
         *,
         done_through: int,
+        awaited_from: int | None = None,
         sites_clock_s: float | None = None,
         late_s: float = 0.0,
         awake_share: float = 1.0,
@@ -181,6 +182,7 @@ class AckMaker:
             agreed=agreed,
             asked=asked,
             wanted=wanted,
+            awaited_from=awaited_from,
         )
         greetings = scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s)
         return with_leaves(head, panes=spelled, extra=extras, greetings=greetings)

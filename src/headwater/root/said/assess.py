@@ -15,6 +15,7 @@ from headwater.algebra.panes import WindowSpec
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import PaneState, Reason
+from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import (
@@ -67,10 +68,12 @@ class Assessment(msgspec.Struct, frozen=True):
 def signature_of(envelope: Envelope) -> int:
     """The signature of the assessment that this envelope was made from.
 
-    Groups that were left out are a matter of rows, so they don't count: otherwise an answer that
-    lacks one would be revised for ever, to say that it is exact.
+    Groups that were left out are a matter of rows, so they don't count, and bounded columns are one
+    of the query: otherwise an answer that has such would be revised for ever, to say that it is
+    exact.
     """
     is_exact = envelope.exact or envelope.left_out.exact_otherwise
+    is_exact = is_exact or envelope.bounded.exact_otherwise
     return _signature(
         envelope.covered,
         envelope.missing,
@@ -176,8 +179,10 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
         if view is not None and board.pane not in view.declined:
             reason = Reason.LOST
         text = str(reason)
-        if view is not None and reason is Reason.REFUSED and view.state.message and told:
-            text, told = f"{reason}: {view.state.message[:REFUSAL_CHARACTERS_MAX]}", told - 1
+        has_said_why = reason in (Reason.REFUSED, Reason.VERSION)
+        if view is not None and has_said_why and view.state.message and told:
+            said = view.state.message.removeprefix(VERSION)
+            text, told = f"{reason}: {said[:REFUSAL_CHARACTERS_MAX]}", told - 1
         yield ordinal, PaneState.DECLINED, text
     for ordinal in bitset.members(listed & board.lacking & ~declined):
         share = board.shares[ordinal]
@@ -193,7 +198,7 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
         if view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
         elif view.state.catching_up:
-            yield ordinal, PaneState.DEFERRED, str(Reason.BACKLOG)
+            yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:
             yield ordinal, PaneState.UNKNOWN, "no word of this pane yet"
 

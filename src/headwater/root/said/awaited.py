@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from headwater.algebra.panes import MICROS
+from headwater.algebra.windows.sequence_grid import number_text
+from headwater.algebra.words.remark import RemarkKind
+from headwater.algebra.words.site_state import Reason
 from headwater.plan.timestamps import timestamp_text
 
 if TYPE_CHECKING:
@@ -32,9 +35,13 @@ class AwaitedWindow(msgspec.Struct, frozen=True):
     missing: tuple[str, ...]
     """Sites that are not in, with the reason; the first few."""
     missing_count: int
+    counted: str = ""
+    """The column whose numbers start and end are; empty: they are times."""
 
     def text(self) -> str:
         span = f"{_clock(self.start_us)} to {_clock(self.end_us)} UTC"
+        if self.counted:
+            span = f"{number_text(self.counted, self.start_us)} to {self.end_us}"
         latest = "" if self.due_us is None else f"answered at {_clock(self.due_us)} at the latest"
         if not self.has_ended:
             return f"waiting for the window {span}: it has not ended" + (latest and f"; {latest}")
@@ -55,19 +62,27 @@ def awaited_window(root: Root, *, now_s: float) -> AwaitedWindow | None:
         return None
     spec, shown_s = book.spec, now_s - book.lag_s
     due_s = book.answered_by_s(number)
-    end_us = spec.window_end_us(number)
     found = root.answers.assess(number)
+    how_far = {
+        one.site: one.text for one in root.table.remarks() if one.kind == RemarkKind.CATCHING_UP
+    }
     missing = {one.site: one.reason or str(one.state) for one in found.missing}
+    missing |= {
+        one.site: how_far[one.site]
+        for one in found.missing
+        if one.reason == Reason.CATCHING_UP and one.site in how_far
+    }
     named = [f"{site} ({reason})" for site, reason in list(missing.items())[:MISSING_NAMED_MAX]]
     return AwaitedWindow(
         window=number,
         start_us=spec.window_start_us(number),
-        end_us=end_us,
+        end_us=spec.window_end_us(number),
         due_us=None if due_s is None else round((due_s - book.lag_s) * MICROS),
-        has_ended=end_us <= shown_s * MICROS,
+        has_ended=book.has_ended(number, shown_s=shown_s),
         is_due=due_s is not None and due_s <= now_s,
         missing=tuple(named),
         missing_count=found.missing_count,
+        counted=root.query.counted,
     )
 
 

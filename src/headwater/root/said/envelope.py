@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
@@ -186,6 +187,18 @@ class Envelope(msgspec.Struct, frozen=True):
     disputed: tuple[DisputedSite, ...] = ()
     """Sites whose own word contradicts what is in the answer of them; it is neither exact nor
     final. At most ``missing_listed_max``."""
+
+    bounded: Bounded = NOT_BOUNDED
+    """Columns that are near the truth, and how near: with any of them it is not exact."""
+    counted: str = ""
+    """The column whose numbers the window's start and end are; empty: they are times."""
+
+    def near(self, bounded: Bounded) -> Envelope:
+        """The same answer, with these columns near the truth alone: it is not exact."""
+        if not bounded:
+            return self
+        bounded = msgspec.structs.replace(bounded, exact_otherwise=self.exact)
+        return msgspec.structs.replace(self, exact=False, bounded=bounded)
 
     def without(self, left_out: LeftOut) -> Envelope:
         """The same answer, lacking these groups: it is not exact."""

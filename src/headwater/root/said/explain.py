@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from headwater.algebra.panes import MICROS
+from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
@@ -71,7 +73,7 @@ class Explanation(msgspec.Struct, frozen=True):
     panes: tuple[int, int]
     """The first and the last."""
     status: str
-    """before the begin, unknown, over, open, answered, exact, final."""
+    """before the begin, unknown, over, open, answered, exact (or bounded), final."""
     revision: int
     """The newest that is published; 0: none."""
     expected: int
@@ -101,8 +103,12 @@ class Explanation(msgspec.Struct, frozen=True):
     """Groups that the newest published revision lacks."""
     alarms: tuple[WindowAlarm, ...] = ()
     """What was found to be wrong with it, also after it was final."""
+    bounded: Bounded = NOT_BOUNDED
+    """Columns that are near the truth, and how near."""
     disputed: tuple[DisputedSite, ...] = ()
     """Sites that have signed other closes than those that relays brought of them."""
+    counted: str = ""
+    """The column whose numbers the window's start and end are; empty: they are times."""
 
     def text(self) -> str:
         """For a person, at three in the morning."""
@@ -113,7 +119,7 @@ class Explanation(msgspec.Struct, frozen=True):
             if self.behind:
                 known += f" ({self.behind} more were, and lack what came since)"
         lines = [
-            f"{name} window {self.window}, {span_text(self.start_us, self.end_us)} "
+            f"{name} window {self.window}, {self._span_text()} "
             f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
         ]
         for one in self.missing[:SITES_SHOWN_MAX]:
@@ -129,6 +135,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {doubt.site}: disputed: it has signed other closes of {panes}")
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
+        lines += [f"  {line}" for line in self.bounded.lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
@@ -144,6 +151,11 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {unconfirmed_text(self.unconfirmed)}")
         lines += [f"  {sentence}" for sentence in self.awaited]
         return "\n".join(lines)
+
+    def _span_text(self) -> str:
+        if self.counted:
+            return f"{number_text(self.counted, self.start_us)} to {self.end_us}"
+        return span_text(self.start_us, self.end_us)
 
     def with_published(self, envelope: Envelope | None) -> Explanation:
         """Of a window that is over, so that the root keeps nothing of it: what its newest published
@@ -167,6 +179,7 @@ class Explanation(msgspec.Struct, frozen=True):
             missing_count=envelope.missing_count,
             damaged=envelope.damaged,
             left_out=envelope.left_out,
+            bounded=envelope.bounded,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),

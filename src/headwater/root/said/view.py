@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from headwater.plan.timestamps import timestamp_text
+from headwater.algebra.words.remark import RemarkKind, SiteRemark
+from headwater.algebra.words.site_state import FOREVER
 from headwater.root.said.assess import alarms_of
 from headwater.root.said.envelope import LeftOut
 from headwater.root.said.explain import (
@@ -41,6 +43,7 @@ def explain(root: Root, number: int) -> Explanation:
         damaged=found.damaged,
         awaited=tuple(_awaited(root, number)),
         left_out=window.left_out if window else LeftOut(),
+        bounded=root.query.bounds,
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
         disputed=found.disputed,
     )
@@ -56,6 +59,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         window=number,
         start_us=spec.window_start_us(number),
         end_us=spec.window_end_us(number),
+        counted=root.query.counted,
         panes=(panes.start, panes.stop - 1),
         status=status,
         revision=0,
@@ -65,7 +69,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         ahead=sites_ahead(root),
         unread=sites_unread(root),
         unparsed=root.table.tally.unparsed,
-        remarks=root.table.remarks(),
+        remarks=all_remarks(root),
         unconfirmed=root.table.unconfirmed(),
         part=root.query.part,
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
@@ -88,6 +92,26 @@ def sites_unread(root: Root) -> tuple[SiteUnread, ...]:
     return tuple(SiteUnread(name, state.unread) for name, state in states if state.unread)
 
 
+def all_remarks(root: Root) -> tuple[SiteRemark, ...]:
+    """What sites remark about their input, and which of them lack a part of the past."""
+    return (*_begun_later(root), *root.table.remarks())
+
+
+def _begun_later(root: Root) -> Iterator[SiteRemark]:
+    begin, spec = root.query.begin_pane, root.windows.spec
+    if begin is None or not root.query.wants_past:
+        return
+    for ordinal, view in sorted(root.table.views.items()):
+        first = view.state.first_pane
+        if first is not None and begin < first < FOREVER:
+            text = first_whole_text(root.query.bound_text(spec.pane_start_us(first)))
+            yield SiteRemark(root.table.names[ordinal], RemarkKind.NOT_RETAINED, text)
+
+
+def first_whole_text(start: str) -> str:
+    return f"its first whole pane begins at {start}; what was before is declined"
+
+
 def progress_of(root: Root) -> RootProgress:
     table, answers, windows = root.table, root.answers, root.windows.windows
     newest = answers.newest
@@ -104,7 +128,7 @@ def progress_of(root: Root) -> RootProgress:
         panes=len(root.scoreboard.boards),
         sites_expected=len(table.names),
         sites_heard=len(views),
-        sites_catching_up=table.catching_up,
+        sites_catching_up=table.behind.bit_count(),
         sites_refused=tuple(name for name, state in views if state.status == "refused"),
         sites_suspended=tuple(name for name, state in views if state.status == "suspended"),
         parked=len(root.parking),
@@ -134,7 +158,9 @@ def _status(root: Root, number: int, *, is_exact: bool) -> str:
         return "open"
     if window.is_final:
         return "final"
-    return "exact" if is_exact and not window.left_out else "answered"
+    if not is_exact or window.left_out:
+        return "answered"
+    return "bounded" if root.query.bounds else "exact"
 
 
 def _awaited(root: Root, number: int) -> list[str]:
@@ -154,11 +180,8 @@ def _awaited(root: Root, number: int) -> list[str]:
 def _awaited_of_none(root: Root, number: int) -> list[str]:
     book = root.windows
     if book.is_before_begin(number):
-        first_us = book.spec.window_start_us(book.first)
-        return [
-            f"It is before the query's begin: its first window is {book.first}, "
-            f"from {timestamp_text(first_us)}."
-        ]
+        first = root.query.bound_text(book.spec.window_start_us(book.first))
+        return [f"It is before the query's begin: its first window is {book.first}, from {first}."]
     if book.is_over(number):
         return ["The window is over: it is final, or beyond the horizon; its results stay."]
     has_passed = book.has_passed(number)
@@ -200,6 +223,8 @@ def _first_step(root: Root, window: Window) -> list[str]:
         return ["It is complete and is answered next."]
     if root.query.ends:
         return ["The input is finite: it is answered when it is complete."]
+    if root.windows.answered_by_s(window.window) is None:
+        return ["It is answered when complete; its deadline runs once a site has closed its end."]
     if window.is_overdue:
         return ["Its deadline has passed and it is answered next."]
     return ["It is answered when complete, or at its deadline."]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headwater.algebra.sets import ranges
-from headwater.algebra.words.site_state import PaneState
+from headwater.algebra.words.site_state import PaneState, Reason
+from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
@@ -12,6 +13,7 @@ from headwater.sim.check.check_ledger import LedgerCheck
 from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
+from headwater.sim.transcript import Transcript
 
 
 class Published:
@@ -25,11 +27,7 @@ class Published:
 
 def expected_sites(query: Query, roster: Roster) -> list[int]:
     """Ordinals of the query's node set."""
-    return [
-        site.ordinal
-        for site in roster.sites
-        if site.has_data and (not query.sites or site.name in query.sites)
-    ]
+    return [site.ordinal for site in roster.sites if site.has_data and is_asked(query, site)]
 
 
 class AnswerCheck:
@@ -63,6 +61,26 @@ class AnswerCheck:
         elif envelope.revision != 1:
             raise Violation("revisions rise", f"{where}: the first one is {envelope.revision}")
         self.newest[request.window] = Published(envelope, bag, at_s)
+
+    def count(self, request: WindowAnswer, transcript: Transcript) -> None:
+        """What a sweep wants to have seen of answers; called before ``published``."""
+        count, envelope = transcript.count, request.envelope
+        before = self.newest.get(request.window)
+        count("an answer was published")
+        if envelope.exact:
+            count("an answer was exact")
+            if before is not None and not before.envelope.exact:
+                count("an incomplete answer became exact")
+        if before is not None and before.envelope.exact:
+            count("an exact answer was revised")
+        if envelope.disputed:
+            count("an answer was disputed")
+        if envelope.final:
+            count("an answer was final" if envelope.exact else "an answer was final, not exact")
+        for missing in envelope.missing:
+            count(f"a site was missing: {missing.state.value}")
+            if missing.reason.partition(":")[0] == Reason.LIMIT:
+                count("a growing state exceeded its limit")
 
     def _check_presence(self, where: str, envelope: Envelope) -> None:
         """Of what a liar has said something nothing is final of which a site has closed another

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import msgspec
+
+from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets import ranges
 from headwater.algebra.words.site_state import PaneState, Reason
@@ -20,6 +23,7 @@ from headwater.sim.check.check_answers import AnswerCheck, Published, expected_s
 from headwater.sim.check.checkers import Checkers
 from headwater.sim.faults.faults import Kind
 from headwater.sim.outcome import Violation
+from headwater.sim.records.admits import rows_max_of
 from headwater.sim.scenario import Scenario
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.operators import Operators
@@ -47,6 +51,7 @@ class EndCheck:
         self._kinds = {(fault.kind, site) for fault in scenario.faults for site in fault.sites}
         self._has_liar = any(fault.kind is Kind.LIES for fault in scenario.faults)
         self._grace_s = scenario.end_s - scenario.faults_until_s
+        self._until_s = LONG_AGO_S
 
     def commands_agree(self) -> None:
         """Every site runs the same queries, and what was removed stays removed."""
@@ -96,6 +101,7 @@ class EndCheck:
 
     def query_settled(self, query: Query, *, until_s: float) -> None:
         """Every window that ended by ``until_s`` is final and equal to the recount."""
+        self._until_s = until_s
         root = self._sites[query.root]
         check = self._checkers.answers.get((str(query.id), root.disk.number))
         for window in self._windows(query, until_s=until_s):
@@ -105,9 +111,18 @@ class EndCheck:
             elif not (
                 self._was_forgotten(query, window, root)
                 or self._is_ahead_of_clocks(query, window)
+                or self._is_unreached(query, window)
                 or self._is_in_line(query, window, root)
             ):
                 raise Violation("convergence", f"{query.id} window {window}: never answered")
+        if check is not None and query.sessions is not msgspec.UNSET:
+            self._sessions_settled(query, check)
+
+    def _sessions_settled(self, query: Query, check: AnswerCheck) -> None:
+        newest = check.newest
+        settled = [w for w, a in newest.items() if a.envelope.exact and a.envelope.final]
+        bags = {window: newest[window].bag for window in settled}
+        self._checkers.sessions.each_once(query, settled, bags)
 
     def _is_in_line(self, query: Query, window: int, root: SimulatedSite) -> bool:
         """A query that begins a day back has thousands of windows, of which some dozens are
@@ -135,9 +150,19 @@ class EndCheck:
         }
         return sorted({window for pane in panes for window in spec.windows_of(pane)})
 
+    def _is_unreached(self, query: Query, window: int) -> bool:
+        """Of numbers: some site has read none so far beyond that it would seal the window, and no
+        clock does."""
+        if query.numbers is None or query.ends:
+            return False
+        last = query.window.panes_of(window)[-1]
+        sites = [self._by_ordinal[ordinal].truth.of_numbers for ordinal in self._expected(query)]
+        until_s = self._until_s
+        return not all(site.has_reached(query, last, true_s=until_s) for site in sites)
+
     def _is_ahead_of_clocks(self, query: Query, window: int) -> bool:
         """By the clocks that its windows go by, in the middle, it has not ended long enough ago."""
-        if query.ends:
+        if query.ends or query.numbers is not None:
             return False
         walls_s = [self._sites[query.root].clock.wall_s()]
         if query.time is TimeKind.EVENT:
@@ -147,6 +172,8 @@ class EndCheck:
 
     def _is_unsealed(self, query: Query, window: int) -> bool:
         """By the clock of some site records of it may still come: it can't be final yet."""
+        if query.numbers is not None:
+            return self._is_unreached(query, window)
         if query.ends:
             return False
         sites = [self._sites[query.root]]
@@ -187,6 +214,7 @@ class EndCheck:
         envelope = newest.envelope
         where = f"{query.id} window {window} revision {envelope.revision}"
         horizon_s = query.window.window_end_us(window) / MICROS + query.timing.revise_for_s
+        horizon_s = horizon_s if query.numbers is None else NEVER_DUE_S
         assert root.node is not None, "all is healed"
         at = root.node.root(str(query.id))
         now_s = root.clock.now_s() - (0.0 if at is None else at.windows.lag_s)
@@ -241,6 +269,8 @@ class EndCheck:
             case Reason.LOST:
                 start_s = query.window.pane_start_us(pane) / MICROS
                 ahead_s = site.truth.ahead_s(query)
+                if query.wants_past and site.truth.of_past.is_given_up(query, pane):
+                    return len(lives) > 1
                 known_s = [lost_s + LOST_SLACK_S for lost_s in site.truth.lost_s]
                 known_s += [born_s + ahead_s for born_s in site.truth.born_s]
                 return any(start_s < at_s for at_s in known_s)
@@ -251,11 +281,19 @@ class EndCheck:
                 return (missing.site, query.id.name) in self._refusals
             case Reason.FAILED:
                 return (Kind.QUERY_FAILS, missing.site) in self._kinds
+            case Reason.LIMIT:
+                rows_max = rows_max_of(query)
+                born = site.truth.born(query, pane)
+                return rows_max is not None and born.bit_count() > rows_max
+            case Reason.NOT_RETAINED:
+                return query.wants_past and site.truth.of_past.is_not_retained(query, pane)
             case Reason.NOT_INSTALLED:
                 return self._was_installed_late(query, pane, ordinal, lives)
         return False
 
     def _was_installed_late(self, query: Query, pane: int, ordinal: int, lives: list[int]) -> bool:
+        if query.numbers is not None:
+            return self._by_ordinal[ordinal].truth.of_numbers.begins_after(query, pane)
         start_s = query.window.pane_start_us(pane) / MICROS
         renamed = self._by_ordinal[ordinal].truth.renamed
         installed = [

@@ -187,7 +187,10 @@ def trimmed_early(trim: Trim, disk: LedgerDisk, query: Query, *, now_s: float) -
         for window, answered in disk.answers.items()
         if query.window.panes_of(window)[-1] < trim.done_through
         and not answered.envelope.final
-        and query.window.window_end_us(window) / 1e6 + query.timing.revise_for_s > now_s
+        and (
+            query.numbers is not None
+            or query.window.window_end_us(window) / 1e6 + query.timing.revise_for_s > now_s
+        )
     ]
 
 

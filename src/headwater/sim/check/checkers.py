@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets import bitset
@@ -22,9 +24,11 @@ from headwater.plan.command import Install
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
-from headwater.root.outputs import WindowAnswer
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
+from headwater.sim.check.check_growing import check_growing
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, trimmed_early
+from headwater.sim.check.check_past import PastCheck
+from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.truth import Truth, check_rows
@@ -73,6 +77,8 @@ class Checkers:
         self.roster = roster
         self.truth = truth
         self._transcript = transcript
+        self._past = PastCheck(roster, truth, transcript)
+        self.sessions = SessionCheck(roster, truth, transcript)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
@@ -81,6 +87,7 @@ class Checkers:
         self._closes: set[tuple[str, int, int, int, int]] = set()
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
             do.MakeUpdates: self._make_updates,
+            do.Remember: self._written,
             do.Keep: self._keep,
             do.Trim: self._trim,
             do.MarkAcked: self._marked,
@@ -148,8 +155,12 @@ class Checkers:
             self.answers[key] = check
         self._time.published(check.query, answer)
         for request in answer.requests:
-            self._count_answer(check, request)
+            check.count(request, self._transcript)
+            if check.query.wants_past:
+                self._past.published(check.query, request, rows[request.window])
             check.published(request, rows[request.window], at_s=self._queue.now_s)
+            if check.query.sessions is not msgspec.UNSET:
+                self.sessions.published(check.query, request.window, rows[request.window])
             self._transcript.note(
                 self._queue.now_s,
                 site.name,
@@ -169,6 +180,7 @@ class Checkers:
             self._answering.difference_update(answering)
         if loses_disk:
             self._transcript.count("a site lost its disk")
+        self._past.crashed(site, loses_disk=loses_disk)
         self.count_verdicts(site)
 
     def count_verdicts(self, site: SimulatedSite) -> None:
@@ -181,7 +193,13 @@ class Checkers:
 
     # ---- one effect each
 
+    def _written(self, site: SimulatedSite, wanted: do.MakeUpdates | do.Remember) -> None:
+        query = self.queries[wanted.query]
+        if query.wants_past:
+            self._past.written(site, query, wanted.record)
+
     def _make_updates(self, site: SimulatedSite, wanted: do.MakeUpdates) -> None:
+        self._written(site, wanted)
         if self.queries[wanted.query].time is not TimeKind.AGE:
             return
         self._transcript.count("panes of an age query were cut")
@@ -349,6 +367,8 @@ class Checkers:
         if any(declined.first <= pane <= declined.last for declined in record.declined):
             return
         made = self.truth.records_in_updates(query, pane, ordinal, incarnation, closed_at)
+        where = f"{query} pane {pane} of {site.name}"
+        check_growing(self.queries[query], made, where, self._transcript)
         lack = site.truth.lack_closed(self.queries[query], pane, incarnation, made)
         if lack:
             raise Violation(
@@ -361,23 +381,6 @@ class Checkers:
         if not self._ordinals:
             self._ordinals = {site.truth.ordinal: site for site in self.sites.values()}
         return self._ordinals
-
-    def _count_answer(self, check: AnswerCheck, request: WindowAnswer) -> None:
-        count, envelope = self._transcript.count, request.envelope
-        before = check.newest.get(request.window)
-        count("an answer was published")
-        if envelope.exact:
-            count("an answer was exact")
-            if before is not None and not before.envelope.exact:
-                count("an incomplete answer became exact")
-        if before is not None and before.envelope.exact:
-            count("an exact answer was revised")
-        if envelope.disputed:
-            count("an answer was disputed")
-        if envelope.final:
-            count("an answer was final" if envelope.exact else "an answer was final, not exact")
-        for missing in envelope.missing:
-            count(f"a site was missing: {missing.state.value}")
 
 
 _MARKS = {kind: number for number, kind in enumerate(do.WORK, start=1)}

@@ -20,17 +20,16 @@ from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
 from headwater.edge.closing.root_time import STEP_S
 from headwater.plan.query import Query, TimeKind
+from headwater.sim.check.number_truth import NOT_YET, NumberTruth, PaneIndex
+from headwater.sim.check.past_truth import PastTruth
 from headwater.sim.check.state_truth import StateTruth
 from headwater.sim.outcome import Violation
-from headwater.sim.records.admits import admits
 from headwater.sim.records.bag import Bag, numbers_text
 from headwater.sim.records.placements import Placements
 from headwater.sim.world.log import Log
 
 UpdateId = tuple[str, int, int, int, int]
 """(query, pane, ordinal, incarnation, update)."""
-NOT_YET = 1 << 60
-"""A position that no log reaches."""
 
 
 class SiteTruth:
@@ -55,6 +54,8 @@ class SiteTruth:
         self._indexes: dict[str, PaneIndex] = {}
         self.states = StateTruth(ordinal, log)
         self._placements: dict[str, Placements] = {}
+        self.of_numbers = NumberTruth(log)
+        self.of_past = PastTruth()
         self._ahead_s: dict[str, float] = {}
         """By query: no offset to the root's clock that the site went by was larger."""
 
@@ -87,6 +88,9 @@ class SiteTruth:
         """Records below this position came before the pane could be sealed."""
         if query.ends:
             return NOT_YET
+        if query.numbers is not None:
+            grid = query.numbers
+            return self.of_numbers.reaching(query, pane, grid.disorder + grid.lateness)
         timing = query.timing
         assert timing.lateness_s is not None, "simulated queries say their lateness"
         lateness_s = min(timing.lateness_s, timing.revise_for_s)
@@ -116,6 +120,8 @@ class SiteTruth:
 
     def _standing_before(self, query: Query, pane: int) -> int:
         """As ``sealed_before``, by polls whose clock still stands."""
+        if query.numbers is not None:
+            return -1
         timing = query.timing
         assert timing.lateness_s is not None, "simulated queries say their lateness"
         lateness_s = min(timing.lateness_s, timing.revise_for_s) - timing.disorder_s
@@ -134,11 +140,18 @@ class SiteTruth:
 
     def records(self, query: Query, pane: int) -> list[tuple[int, int]]:
         """(position, number) of all records that the site's log holds for this pane."""
-        return self._index(query).records(pane)
+        found = self._index(query).records(pane)
+        if query.numbers is None:
+            return found
+        first = self.of_numbers.read_from(query)
+        return [record for record in found if record[0] >= first]
 
     def panes_with_records(self, query: Query) -> list[int]:
         self.records(query, 0)
-        return sorted(self._index(query).panes)
+        panes = sorted(self._index(query).panes)
+        if query.numbers is None:
+            return panes
+        return [pane for pane in panes if not self.of_numbers.begins_after(query, pane)]
 
     def _index(self, query: Query) -> PaneIndex | Placements:
         if query.time is TimeKind.AGE:
@@ -228,38 +241,10 @@ class SiteTruth:
     def _must_read(self, query: Query, pane: int) -> int:
         if query.ends:
             return self._poll_positions[0] if self._poll_positions else NOT_YET
+        if query.numbers is not None:
+            return self.of_numbers.reaching(query, pane, query.numbers.disorder)
         end_s = query.window.pane_end_us(pane) / MICROS
         return self.read_before(end_s + query.timing.disorder_s - self.ahead_s(query))
-
-
-class PaneIndex:
-    """A log's records by pane of one query; grows with the log."""
-
-    def __init__(self, query: Query, log: Log) -> None:
-        self._query = query
-        self._log = log
-        self._next = 0
-        self.panes: dict[int, list[tuple[int, int]]] = {}
-        self._lost: dict[int, list[int]] = {}
-        """Pane -> positions of its records whose bytes vanished."""
-
-    def records(self, pane: int) -> list[tuple[int, int]]:
-        if self._next < len(self._log):
-            self._read_on()
-        return self.panes.get(pane, [])
-
-    def lost_in(self, pane: int) -> list[int]:
-        return self._lost.get(pane, [])
-
-    def _read_on(self) -> None:
-        log, window = self._log, self._query.window
-        for position in range(self._next, len(log)):
-            number, pane = log.numbers[position], window.pane_at(log.times_us[position])
-            if position in log.lost:
-                self._lost.setdefault(pane, []).append(position)
-            elif admits(self._query, number):
-                self.panes.setdefault(pane, []).append((position, number))
-        self._next = len(log)
 
 
 def bits_of(records: list[tuple[int, int]], *, below: int = NOT_YET) -> int:

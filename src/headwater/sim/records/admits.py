@@ -1,7 +1,14 @@
-"""The simulated WHERE: every query sees its own share of the records."""
+"""The simulated WHERE: every query sees its own share of the records; and the values of these.
+
+Of a growing state the rows are those of the values, which are hidden keys: as many as there are in
+a pane, and a site sends no pane with more than its limit.
+"""
 
 from __future__ import annotations
 
+import msgspec
+
+from headwater.algebra.sets import bitset
 from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source, SourceFormat
@@ -14,6 +21,26 @@ DIVISOR = 7
 def admitting(share: int) -> Program:
     """Of a query that sees so many of ``DIVISOR`` records."""
     return Program("", SOURCE, (), (), str(share), "", "", (), ())
+
+
+VALUES = 11
+"""What is left of a record's number by it is the value of a growing state."""
+
+
+def growing(program: Program, *, rows_max: int) -> Program:
+    """The same records, of which each value is a row. The limit is the site's, and stands where
+    simulated roots have no part of the plan."""
+    return msgspec.structs.replace(program, root_sql=str(rows_max))
+
+
+def rows_max_of(query: Query) -> int | None:
+    """None: its state does not grow."""
+    return int(query.program.root_sql) if query.program.root_sql else None
+
+
+def row_count(bits: int) -> int:
+    """Of a growing state with these records."""
+    return len({number % VALUES for number in bitset.members(bits)})
 
 
 def admits(query: Query, number: int) -> bool:

@@ -14,20 +14,26 @@ from typing import Any
 
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import QueryBatch
 from headwater.node import effects as do
 from headwater.plan.command import Count, Install
+from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
+from headwater.sim.records.admits import row_count, rows_max_of
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.births import Births
 from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
+from headwater.sim.records.past_book import PastBook
 from headwater.sim.records.state_book import StateBook, StateBooks
 from headwater.sim.world.event_queue import Clock
 
+OVER = OVER_LIMIT + "a pane has more values than this site sends"
+DECLINED_RANGES_MAX = 10_000
 Records = Any
 """``Bag`` or ``CountedBag``: all of a world are of one kind."""
 
@@ -90,7 +96,11 @@ class CubeDisk:
         self._panes: dict[str, dict[int, PaneDisk]] = {}
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
+        self._rows_max: dict[str, int | None] = {}
+        self._limited: dict[str, set[int]] = {}
+        """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
+        self.pasts = PastBook()
         self.found = 0
         """Up to which position of the log cuts are registered."""
         self.committed = 0
@@ -112,6 +122,7 @@ class CubeDisk:
         Rows below the first pane, or of panes that are sealed, done or given up, are not stored.
         """
         query_id = str(query.id)
+        self._rows_max[query_id] = rows_max_of(query)
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
@@ -194,6 +205,11 @@ class CubeDisk:
             count = len(at.updates) if at is not None else 0
             return UpdatesMade(wanted.query, pane, count + 1, count)
         first = len(at.updates) + 1
+        if self._is_over(wanted.query, at):
+            self._limited.setdefault(wanted.query, set()).add(pane)
+            self._over.setdefault(wanted.query, set()).add(pane)
+            at.waiting = self.nothing
+            return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
         for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
             number = self._truth.add_update(
@@ -205,12 +221,22 @@ class CubeDisk:
             at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
         return UpdatesMade(wanted.query, pane, first, len(at.updates), row_bytes=400)
 
+    def _is_over(self, query: str, at: PaneDisk) -> bool:
+        """As an agent counts rows: those of each update, and of what is to be the next."""
+        rows_max = self._rows_max.get(query)
+        if rows_max is None:
+            return False
+        return sum(row_count(bag.once) for bag in (*at.updates, at.waiting)) > rows_max
+
     def remember(self, remember: do.Remember) -> None:
         self._write_record(remember.query, remember.record)
 
     def _write_record(self, query: str, record: EdgeRecord) -> None:
-        self.records[query] = record
-        self._truth.sites[self._ordinal].recorded(query, offset_s=record.offset_s)
+        before, self.records[query] = self.records.get(query), record
+        truth = self._truth.sites[self._ordinal]
+        truth.recorded(query, offset_s=record.offset_s)
+        if before is not None and before.past and not record.past:
+            truth.of_past.is_over(query, wall_s=self._clock.wall_s())
         for one in self.untold:
             if one.is_told:
                 one.queries.discard(query)
@@ -250,11 +276,13 @@ class CubeDisk:
     def forget(self, forget: do.Forget) -> None:
         query = forget.query
         self._over.pop(query, None)
+        self._limited.pop(query, None)
         for one in self.untold:
             one.queries.discard(query)
         self.records.pop(query, None)
         self._panes.pop(query, None)
         self.states.forget(query)
+        self.pasts.forget(query)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> Records | None:
         """The rows of these updates as one; None when the pane is no longer there."""
@@ -273,9 +301,16 @@ class CubeDisk:
 
     def restore(self) -> list[QueryKept]:
         return [
-            QueryKept(query, record, self._kept(query, record))
+            QueryKept(query, self._declined(query, record), self._kept(query, record))
             for query, record in self.records.items()
         ]
+
+    def _declined(self, query: str, record: EdgeRecord) -> EdgeRecord:
+        """The record, with what the cube knows to be declined."""
+        for pane in sorted(self._limited.get(query, ())):
+            if pane >= record.done_through:
+                record = record.decline(pane, pane, Reason.LIMIT, ranges_max=DECLINED_RANGES_MAX)
+        return record
 
     def _kept(self, query: str, record: EdgeRecord) -> tuple[PaneKept, ...]:
         return tuple(

@@ -26,7 +26,8 @@ from headwater.sim.tuning import Pace
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.inbox import Inbox
 from headwater.sim.world.network import Network
-from headwater.sim.world.spark import RETRY_S, SiteSpark
+from headwater.sim.world.past_spark import RETRY_S
+from headwater.sim.world.spark import SiteSpark
 
 if TYPE_CHECKING:
     from headwater.sim.world.site import SimulatedSite, SiteWatcher
@@ -163,6 +164,13 @@ class Life:
     def offset_us(self, query: str) -> int:
         """What a batch that begins now adds to the times of this query's records."""
         return self.node.edge.offset_us(query)
+
+    def begin_late(self, query: str) -> None:
+        """A reading of the past has begun without this query."""
+        self.told(self._begin_late, query)
+
+    def _begin_late(self, query: str, *, now_s: float) -> None:
+        self.node.edge.begin_late(query, at_s=now_s)
 
     def _tick(self) -> None:
         self._tick_waits = False

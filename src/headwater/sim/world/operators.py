@@ -9,15 +9,8 @@ import msgspec
 
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.sim.scenario import (
-    SLIDE_S_MIN,
-    START_S,
-    Scenario,
-    draw_query,
-    draw_states,
-    draw_time,
-    draw_trees,
-)
+from headwater.sim.query_kinds import draw_growing, draw_past, draw_sessions, draw_states, draw_time
+from headwater.sim.scenario import SLIDE_S_MIN, START_S, Scenario, draw_query, draw_trees
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.keys import SimulatedSignatures
 from headwater.sim.world.site import SimulatedSite
@@ -93,6 +86,9 @@ class Operators:
             name = self._scenario.first_query.stream
             self._transcript.count("a name was taken by a second query")
         query = draw_time(random, draw_states(random, query))
+        if self._clock_s(at) > START_S - self._behind_s_max:
+            query = draw_past(random, query, now_s=self._clock_s(at))
+        query = draw_growing(random, draw_sessions(random, query))
         query = msgspec.structs.replace(query, id=QueryId(name, site, counter))
         self._transcript.count("a query was installed while others ran")
         self.install(query)

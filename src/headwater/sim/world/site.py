@@ -119,6 +119,7 @@ class SimulatedSite:
             tell=life.batch_committed,
             offset_us=life.offset_us,
             ahead_s=lambda: life.node.ahead_s,
+            begin_late=life.begin_late,
             is_finite=around.is_finite,
         )
         spark.stalled_until_s = self._stalled_until_s

@@ -24,10 +24,8 @@ from headwater.sim.tuning import Pace
 from headwater.sim.world.disk import Disk, Untold
 from headwater.sim.world.event_queue import Clock, EventQueue
 from headwater.sim.world.log import Log
+from headwater.sim.world.past_spark import LOST_BYTES, RETRY_S, PastSpark
 
-RETRY_S = 0.5
-"""How soon a commit that found no room is tried again."""
-LOST_BYTES = 100
 Tell = Callable[[BatchReport], None]
 OffsetOf = Callable[[str], int]
 """By query: the microseconds that are added to the times of its records, now."""
@@ -51,9 +49,11 @@ class SiteSpark:
         tell: Tell,
         offset_us: OffsetOf,
         ahead_s: Callable[[], float],
+        begin_late: Callable[[str], None],
         is_finite: bool,
     ) -> None:
-        """``ahead_s``: how far the wall clock is ahead of the steady one, as the node believes."""
+        """``ahead_s``: how far the wall clock is ahead of the steady one, as the node believes;
+        ``begin_late``: see ``PastSpark``."""
         self.queries: dict[str, Query] = {}
         self.is_dead = False
         self.stalled_until_s = 0.0
@@ -74,6 +74,18 @@ class SiteSpark:
         self._batch = 0
         """The number of the batch that runs; a batch of another number is void."""
         self._is_busy = False
+        self._past = PastSpark(
+            self,
+            queue,
+            log,
+            disk,
+            truth,
+            pace=pace,
+            random=random,
+            result=lambda query, positions: self._result(query, positions, offset_us=0),
+            tell=tell,
+            begin_late=begin_late,
+        )
 
     def start(self) -> None:
         for one in self._disk.cube.untold:
@@ -91,6 +103,7 @@ class SiteSpark:
             self._begin()
         else:
             self._report((), high_us=None)
+        self._past.replay()
 
     def _poll(self) -> None:
         if self.is_dead:
@@ -103,6 +116,7 @@ class SiteSpark:
         cube.found_s = self._clock.now_s()
         self._truth.polled(clock_s=cube.found_s + self._ahead_s(), position=cube.found)
         self._note_damage(found, cube.found)
+        self._past.poll()
         if self._is_busy:
             return
         if cube.committed < cube.found:
@@ -156,13 +170,14 @@ class SiteSpark:
             self._queue.after(after_s, self._commit, batch, through, queries)
             return
         cube, log = self._disk.cube, self._log
-        reading = [one for id_, one in queries.items() if id_ in self.queries]
+        reading = [one for id_, one in queries.items() if self._reads_live(id_, through)]
         self._truth.states.read(
             [query for query, _ in reading], self._disk.incarnation, cube.committed
         )
         positions = [p for p in range(cube.committed, through) if p not in log.lost]
         results = [
-            self._result(query, positions, offset_us=offset_us) for query, offset_us in reading
+            self._result(query, self._live_of(query, positions), offset_us=offset_us)
+            for query, offset_us in reading
         ]
         self._placed(queries, through)
         self._keep_untold(results, through)
@@ -172,6 +187,17 @@ class SiteSpark:
         self._report(good, high_us=max([log.times_us[p] for p in positions], default=None))
         if cube.committed < cube.found:
             self._begin()
+
+    def _reads_live(self, query_id: str, through: int) -> bool:
+        """Whether a batch up to there has something for this query; its past is not in it."""
+        query, live_from = self.queries.get(query_id), self._disk.cube.pasts.live_from
+        if query is None or not query.wants_past:
+            return query is not None
+        return query_id in live_from and live_from[query_id] < through
+
+    def _live_of(self, query: Query, positions: list[int]) -> list[int]:
+        first = self._disk.cube.pasts.live_from.get(str(query.id), 0)
+        return [p for p in positions if p >= first] if first else positions
 
     def _placed(self, queries: Reading, through: int) -> None:
         cube = self._disk.cube
@@ -192,9 +218,12 @@ class SiteSpark:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
             self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))
             self._truth.states.missed(query, positions)
-            return QueryBatch(
-                str(query.id), failed="division by zero", touched=(min(panes), max(panes))
-            )
+            touched = (min(panes), max(panes)) if query.numbers is None else None
+            return QueryBatch(str(query.id), failed="division by zero", touched=touched)
+        if query.numbers is not None and records:
+            last = max(query.window.pane_at(time_us) for _, time_us in records)
+            first = query.numbers.whole_from(query.window, last)
+            self._truth.of_numbers.first_read(query, self._disk.incarnation, positions[0], first)
         if query.holds_states:
             stored, before = self._disk.cube.states.store(query, records)
             return QueryBatch(str(query.id), stored, before_begin=before)

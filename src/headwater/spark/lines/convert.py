@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from headwater.algebra.rows.nested_types import is_nested
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, INTEGERS, decimal_digits
 from headwater.plan.sources.time_formats import CALENDAR_US, EPOCHS, ISO, SAYS_ZONE, formats_of
 from headwater.plan.sources.time_patterns import far_year, has_zone, with_full_years
 from headwater.spark.lines.fields import CORRUPT, literal, option_map
-from headwater.sql.types.declared_types import is_nested, length_max
+from headwater.sql.types.declared_types import length_max
 from headwater.sql.types.type_rules import is_number
 
 UTC = "UTC"

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.algebra.rows.nested_types import is_nested
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits
 from headwater.plan.sources.column_names import Step, json_path
 from headwater.spark.lines.fields import CORRUPT, FIELDS, LINE, literal, option_map, quoted
-from headwater.sql.types.declared_types import is_nested
 
 LONG_NUMBER = r"(?=[0-9.]{16})[0-9]*+[.eE]"
 """More digits than a double surely keeps, with a point among them or an exponent behind."""

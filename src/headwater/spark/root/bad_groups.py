@@ -365,7 +365,7 @@ def _overflowing(windows: WindowGroups) -> dict[int, LeftOut]:
 
 def overflowing(groups: Groups) -> LeftOut:
     """The groups that have no row, since merging them leaves a type."""
-    reason = f"a sum leaves its type: {', '.join(groups.columns)}"
+    reason = groups.reason or f"a sum leaves its type: {', '.join(groups.columns)}"
     named = range(min(groups.overflowing_count, LEFT_OUT_NAMED_MAX))
     return LeftOut(
         count=groups.overflowing_count,

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from headwater.algebra.rows.types import WINDOW_COLUMN, summary_schema
+from headwater.algebra.rows.types import WINDOW_COLUMN, group_schema
 from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
 from headwater.plan.query import Query
 from headwater.spark.jvm.keeper import Spark, spark_of
@@ -165,7 +165,7 @@ class RootSpark:
 
         Called, if at all, when the query is installed; what comes of it does not matter.
         """
-        schema = summary_schema(query.program)
+        schema = group_schema(query.program)
         nothing = pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
         with contextlib.suppress(HeadwaterError):
             self.finish(query, {0: nothing})
@@ -221,7 +221,8 @@ def _by_window(
 
 
 def _groups_table(query: Query, windows: Mapping[int, pa.Table]) -> pa.Table:
-    schema = summary_schema(query.program)
+    """In one piece: of a table with an empty chunk, Spark takes no row that stands behind it."""
+    schema = group_schema(query.program)
     return pa.concat_tables(
         with_window(query, window, groups.cast(schema)) for window, groups in windows.items()
-    )
+    ).combine_chunks()

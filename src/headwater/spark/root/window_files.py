@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.algebra.rows.types import spark_type, summary_schema
+from headwater.algebra.rows.types import group_schema, spark_type
 from headwater.plan.query import Query
 from headwater.spark.root.window_rows import TIMESTAMP
 from headwater.spark.rows.row_files import FILE_ROWS_MAX, place
@@ -29,10 +29,10 @@ class WindowFiles:
 
     def __init__(self, query: Query, folder: Path) -> None:
         self._query = query
-        self._schema = summary_schema(query.program)
+        self._schema = group_schema(query.program)
         self._folder = folder
         fields = [pa.field(place(at), field.type) for at, field in enumerate(self._schema)]
-        bounds = [pa.field(name, TIMESTAMP) for name in (START, END)]
+        bounds = [pa.field(name, bound_type(query)) for name in (START, END)]
         self._in_file = pa.schema([*fields, *bounds])
         self._writer = pq.ParquetWriter(
             folder / "rows.parquet",
@@ -74,7 +74,13 @@ class WindowFiles:
 def with_window(query: Query, window: int, groups: pa.Table) -> pa.Table:
     """The groups with the start and the end of their window."""
     bounds_us = (query.window.window_start_us(window), query.window.window_end_us(window))
+    kind = bound_type(query)
     for name, at_us in zip((START, END), bounds_us, strict=True):
-        column = pa.repeat(pa.scalar(at_us, TIMESTAMP), groups.num_rows)
-        groups = groups.append_column(pa.field(name, TIMESTAMP), column)
+        column = pa.repeat(pa.scalar(at_us, kind), groups.num_rows)
+        groups = groups.append_column(pa.field(name, kind), column)
     return groups
+
+
+def bound_type(query: Query) -> pa.DataType:
+    """Of the start and the end of its windows."""
+    return TIMESTAMP if query.numbers is None else pa.int64()

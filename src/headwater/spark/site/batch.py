@@ -74,6 +74,8 @@ class SiteBatch(msgspec.Struct, frozen=True):
     fence: Fence = Fence()
     offsets_us: Mapping[str, int] = {}
     """By query: what is added to the times of its records at this site."""
+    wants_first: bool = False
+    """The lowest record time is to be found out, which costs reading the lines once more."""
 
 
 class Unreadable(Exception):
@@ -241,7 +243,9 @@ class BatchRunner:
             found = failure(query, error, line_counts, offset_us=offset_us)
         else:
             found = result(query, rows)
-            counts = None if line_counts is not None else self._scans.counts(frame, text)
+            counts = None
+            if line_counts is None and not batch.wants_first:
+                counts = self._scans.counts(frame, text)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
                 line_counts = LineCounts(
@@ -312,6 +316,8 @@ class BatchRunner:
             counted, by_query = self._run_kept(
                 session, parser, group, fences, offsets_us, bytes_in=bytes_in
             )
+        if any(batch.wants_first for batch in batches) and _lack_first(counted):
+            counted = self._count_lines(session, parser, lines, fences)
         samples = self._why(session, parser, group.queries, counted)
         results = [
             (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
@@ -399,6 +405,10 @@ class BatchRunner:
         return None
 
 
+def _lack_first(counted: Sequence[LineCounts]) -> bool:
+    return any(one.records and one.low_time_us is None for one in counted)
+
+
 def _view(parser: Parser) -> str:
     return WORKER_LINES if parser.by_workers else LINES
 
@@ -424,6 +434,7 @@ def _outcome(
         line_counts.fenced,
         line_counts.refused,
         line_counts.lines,
+        line_counts.low_time_us,
     )
 
 
@@ -467,6 +478,7 @@ def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
         max(one.fenced for one in outcomes),
         max(one.refused for one in outcomes),
         max(one.lines for one in outcomes),
+        min((one.low_time_us for one in outcomes if one.low_time_us is not None), default=None),
     )
 
 

@@ -78,8 +78,10 @@ class LineCounts(msgspec.Struct, frozen=True):
         return found
 
     def panes(self, query: Query, *, offset_us: int = 0) -> tuple[int, int] | None:
-        """The first and last pane of the query that these records touch, ``offset_us`` later."""
-        if self.low_time_us is None or self.top_time_us is None:
+        """The first and last pane of the query that these records touch, ``offset_us`` later; None:
+        there are none, or their numbers place them, which nobody has looked at."""
+        is_placed_by_time = query.numbers is None
+        if not is_placed_by_time or self.low_time_us is None or self.top_time_us is None:
             return None
         pane_at = query.window.pane_at
         return pane_at(self.low_time_us + offset_us), pane_at(self.top_time_us + offset_us)

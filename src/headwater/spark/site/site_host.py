@@ -27,11 +27,12 @@ from pyspark.sql import SparkSession
 from headwater.edge.batches.batch_times import BatchLimits
 from headwater.errors import SparkDown
 from headwater.plan.query import Query
+from headwater.plan.readings import is_past, source_of
 from headwater.spark.jvm.keeper import AnyLease, Spark, spark_of
 from headwater.spark.jvm.suspicion import Suspicion
 from headwater.spark.site.inbox import Inbox
 from headwater.spark.site.site_jobs import JOB_S_MAX
-from headwater.spark.site.source_stream import SourceStream
+from headwater.spark.site.source_stream import GivingWay, SourceStream
 
 log = structlog.get_logger()
 
@@ -47,6 +48,8 @@ TROUBLE_S = 1.0
 STOP_S_MAX = 60.0
 """How long the streams may take to end before they are left to themselves."""
 BATCH_BYTES_MAX = 64 << 20
+BESIDE_S = 30.0
+"""For so long after a live batch, a reading of the past counts as being beside live ones."""
 BATCH_ROWS_MAX = 4_000_000
 
 
@@ -236,7 +239,18 @@ class SiteHost:
             at_work=lease.at_work,
             job_s_max=self._job_s_max,
             suspicion=self._suspicion,
+            giving_way=self._giving_way if is_past(source) else None,
+        )
+
+    def _giving_way(self, batch_s: float) -> GivingWay:
+        """For a reading of the past that would take so long: what the live ones are at."""
+        live = [one for name, one in list(self._streams.items()) if not is_past(name)]
+        return GivingWay(
+            must_wait=any(one.is_at_work or one.due_in_s <= batch_s for one in live),
+            is_beside=any(one.was_at_work_s + BESIDE_S > time.monotonic() for one in live),
         )
 
     def _of_source(self, source: str) -> Sequence[Query]:
-        return [query for query in self._queries.values() if query.source_name == source]
+        """Also of a reading of its past; whom that is for each site's inbox knows."""
+        name = source_of(source)
+        return [query for query in self._queries.values() if query.source_name == name]

@@ -9,6 +9,8 @@ import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from headwater.algebra.rows.row_pieces import RowPieces
+from headwater.algebra.rows.taken_rows import TakenPieces, taker
 from headwater.algebra.rows.types import site_schema
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult
@@ -40,9 +42,12 @@ def result(query: Query, rows: Rows) -> QueryResult:
     schema = site_schema(query.program)
     if not rows.num_rows:
         return QueryResult(str(query.id))
+    take = taker(query.program)
     if isinstance(rows, pa.Table):
-        return QueryResult(str(query.id), rows.select(schema.names).cast(schema))
-    return QueryResult(str(query.id), pieces=rows.fitted(schema))
+        table = rows.select(schema.names).cast(schema)
+        return QueryResult(str(query.id), table if take is None else take(table))
+    pieces: RowPieces = rows.fitted(schema)
+    return QueryResult(str(query.id), pieces=pieces if take is None else TakenPieces(pieces, take))
 
 
 def failure(

@@ -1,21 +1,28 @@
 """The site part as Spark runs it: what was checked, written so that it costs less or tells more.
 
-Three rewrites of the admitted text, none of which touches what it computes:
+Four rewrites of the admitted text, none of which touches what it computes:
 
 - Several sites in one batch: the same SELECT, grouped by the site as well.
 - The highest record time of each group, which tells how far a source that is behind was read.
 - Exact sums of bigints. They must not overflow within a pane, so the text sums decimals of 38
   digits, at half a microsecond for each record. The halves of a bigint can be summed as bigints (a
   batch has far fewer than 2^31 records) and put together once for each group.
+- Where only the first rows of a pane are asked for, no others leave Spark. What is merged is cut
+  exactly (``algebra.rows.first_rows``); here the rows are counted without their copies, which
+  keeps some more and lets Spark drop most of them before they are sorted together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from msgspec import UnsetType
 from sqlglot import exp
 
+from headwater.algebra.rows.columns import OrderTerm
+from headwater.algebra.rows.types import PANE_COLUMN, site_schema
+from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.spark.lines.lines import SITE
@@ -25,6 +32,8 @@ from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
 
 HIGH = "__high_us"
+PLACE = "__place"
+TOP = "__top"
 LOW_BITS = 32
 WIDE = "DECIMAL(38, 0)"
 HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
@@ -33,19 +42,26 @@ HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
 
 def with_site(query: Query) -> str:
     """The site part with the column ``__site`` last."""
-    return _with_site(query.program.site_sql, query.program.source)
+    text = _with_site(query.program.site_sql, query.program.source)
+    return _first_alone(text, query.program, by=(SITE,), kept=(SITE,))
 
 
 def with_high_time(query: Query) -> str:
     """The site part with the column ``__high_us`` last."""
-    return _with_high_time(query.program.site_sql, query.program.source)
+    text = _with_high_time(query.program.site_sql, query.program.source)
+    return _first_alone(text, query.program, highest=HIGH)
 
 
 @lru_cache(maxsize=1_000)
 def _with_site(site_sql: str, source: Source) -> str:
     select = _with_cheap_sums(site_sql, source)
     group = select.args["group"]
-    group.set("expressions", [*group.expressions, column(SITE)])
+    sets = [one for found in group.find_all(exp.GroupingSets) for one in found.expressions]
+    # First in each set: so it is the highest bit of the grouping number, which stays what it was.
+    for one in sets:
+        one.set("expressions", [column(SITE), *one.expressions])
+    if not sets:
+        group.set("expressions", [*group.expressions, column(SITE)])
     return _with_item(select, column(SITE))
 
 
@@ -53,6 +69,39 @@ def _with_site(site_sql: str, source: Source) -> str:
 def _with_high_time(site_sql: str, source: Source) -> str:
     high = f"MAX(UNIX_MICROS({name_sql(source.time_column)})) AS {HIGH}"
     return _with_item(_with_cheap_sums(site_sql, source), parse_expression(high))
+
+
+def _first_alone(
+    text: str,
+    program: Program,
+    *,
+    by: Sequence[str] = (),
+    kept: Sequence[str] = (),
+    highest: str | None = None,
+) -> str:
+    """The rows of ``text`` that are among the first of their pane. The highest of a column is that
+    of all its rows, also of those that are dropped."""
+    first = program.first
+    if isinstance(first, UnsetType):
+        return text
+    names = [name_sql(name) for name in (*site_schema(program).names, *kept)]
+    pane = ", ".join([*by, PANE_COLUMN])
+    parts = ", ".join([pane, *map(name_sql, first.within)])
+    terms = ", ".join(map(_term_sql, first.order))
+    added = [f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {terms}) AS {PLACE}"]
+    if highest is not None:
+        added.append(f"MAX({highest}) OVER (PARTITION BY {pane}) AS {TOP}")
+        names.append(f"{TOP} AS {highest}")
+    return (
+        f"SELECT {', '.join(names)} FROM (SELECT *, {', '.join(added)} FROM ({text})) "
+        f"WHERE {PLACE} <= {first.limit}"
+    )
+
+
+def _term_sql(term: OrderTerm) -> str:
+    direction = "DESC" if term.is_descending else "ASC"
+    nulls = "LAST" if term.nulls_last else "FIRST"
+    return f"{name_sql(term.column)} {direction} NULLS {nulls}"
 
 
 def _with_item(select: exp.Select, item: exp.Expr) -> str:

@@ -31,7 +31,8 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
-from headwater.edge.batches.batch_times import BatchLimits, Waiting, is_batch_wanted
+from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
+from headwater.edge.batches.batch_times import OVERDUE_S_MAX, BatchLimits, Waiting, is_batch_wanted
 from headwater.edge.batches.batch_yield import BatchYield
 from headwater.edge.batches.reading_pace import ReadingPace
 from headwater.errors import DiskFull, EpochOver
@@ -56,6 +57,8 @@ RESTART_S_MIN, RESTART_S_MAX = 0.5, 30.0
 ACTIVE_EVERY_S = 1.0
 """How often Spark is asked whether the stream still runs. The host looks more often than that, and
 a call into the JVM is most of what a look costs."""
+SHORT_BYTES_MIN = 1 << 20
+"""A batch of the past has as much as this also where live ones are beside it."""
 HEADERS_MAX = 64
 """Headers of the files of a batch, over all its sites: Spark plans a layout for each."""
 STOP_S_MAX = 30.0
@@ -70,6 +73,15 @@ AtWork = Callable[[Work], contextlib.AbstractContextManager[None]]
 
 Reader = tuple[Inbox, int]
 """A site's inbox, and the epoch under which its part of a batch is committed."""
+
+
+class GivingWay(msgspec.Struct, frozen=True):
+    """What a reading of the past is told of the live ones."""
+
+    must_wait: bool = False
+    """One is at work, or will be before a batch of the past would be over."""
+    is_beside: bool = False
+    """There are such that have work at all."""
 
 
 class SourceStream:
@@ -91,10 +103,12 @@ class SourceStream:
         shared: Path | None = None,
         job_s_max: float = JOB_S_MAX,
         suspicion: Suspicion | None = None,
+        giving_way: Callable[[float], GivingWay] | None = None,
     ) -> None:
-        """``limits`` say for how much input a batch waits that nobody waits for; ``at_work`` is
-        told what each batch runs, for as long as it runs. The files of a batch lie in ``shared``
-        where executors see no other place."""
+        """``giving_way``: of a reading of the past, whether the live ones want Spark for
+        themselves for so many seconds. ``limits`` say for how much input a batch waits that nobody
+        waits for; ``at_work`` is told what each batch runs, for as long as it runs. The files of a
+        batch lie in ``shared`` where executors see no other place."""
         self.source = source
         self._session = session
         self._directory = directory
@@ -105,6 +119,12 @@ class SourceStream:
         self._batch_rows_max = batch_rows_max
         self._limits = limits or BatchLimits()
         self._pace = ReadingPace()
+        self._giving_way = giving_way
+        self._rests_until_s = 0.0
+        self.was_at_work_s = LONG_AGO_S
+        """When its newest batch ended."""
+        self.due_in_s = NEVER_DUE_S
+        """Until a batch of it is wanted, as it was when it was last asked."""
         self._learned = BatchYield()
         self._at_work = at_work
         self._suspicion = suspicion or NoSuspicion()
@@ -240,11 +260,41 @@ class SourceStream:
             if self._trouble_until_s.get(site, 0.0) <= now_s
         }
         having = [site for site, one in waiting.items() if one.byte_count]
+        dues_s = (one.due_in_s for one in waiting.values() if one.due_in_s > -OVERDUE_S_MAX)
+        self.due_in_s = min(dues_s, default=NEVER_DUE_S)
         if not is_batch_wanted([waiting[site] for site in having], self._pace, self._limits):
             return {}
         share = self._bytes_max() // len(having)
+        if self._giving_way is not None:
+            share = self._past_bytes(self._giving_way, share, now_s=now_s)
+            if not share:
+                return {}
         found = {site: self._pending(site, sites[site], share) for site in having}
         return {site: chunks[-1].cut for site, chunks in found.items() if chunks}
+
+    def _past_bytes(
+        self, giving_way: Callable[[float], GivingWay], bytes_max: int, *, now_s: float
+    ) -> int:
+        """Of the past, what a site's part of a batch may hold now; 0: the live readings come first.
+        Beside them batches are short, so that none of theirs waits for long, and take no more than
+        their share of the time."""
+        per_byte_s = max(self._pace.reading_s(1_000_000), 1e-6) / 1e6
+        short = max(SHORT_BYTES_MIN, int(self._limits.past_batch_s / per_byte_s))
+        way = giving_way(self._pace.batch_s(min(short, bytes_max)))
+        if way.must_wait or (way.is_beside and now_s < self._rests_until_s):
+            return 0
+        return min(bytes_max, short) if way.is_beside else bytes_max
+
+    def _note_batch(self, took_s: float) -> None:
+        """It has the rest of the time to itself that its share leaves to others."""
+        self.was_at_work_s = time.monotonic()
+        share = self._limits.catch_up_share
+        self._rests_until_s = self.was_at_work_s + took_s * (1.0 / share - 1.0)
+
+    @property
+    def is_at_work(self) -> bool:
+        """An offer of it is out."""
+        return self._cuts is not None
 
     def _bytes_max(self) -> int:
         """What a batch may hold, by what the queries gave so far."""
@@ -325,7 +375,9 @@ class SourceStream:
             while not self._is_done_with(life, batch, outcome, readers[batch.site], number):
                 self._closing.wait(COMMIT_RETRY_S)
         byte_count = sum(chunk.bytes for batch in batches for chunk in batch.chunks)
-        self._pace.took(byte_count, time.monotonic() - began_s)
+        took_s = time.monotonic() - began_s
+        self._pace.took(byte_count, took_s)
+        self._note_batch(took_s)
 
     def _outcomes(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
         """Of all queries at once, but for those that are suspected of ending JVMs."""
@@ -369,9 +421,18 @@ class SourceStream:
     ) -> SiteBatch:
         found = inbox.pending(self.source, after_cut=None, bytes_max=self._batch_bytes_max)
         chunks = tuple(chunk for chunk in found if chunk.cut <= cut)
-        queries = tuple(query for query in installed if inbox.runs(str(query.id)))
+        if not chunks:
+            return SiteBatch(site, (), ())
+        first = chunks[0].cut
+        queries = tuple(
+            query
+            for query in installed
+            if inbox.runs(str(query.id))
+            and inbox.reads(self.source, str(query.id), first_cut=first)
+        )
         offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
-        return SiteBatch(site, chunks, queries, inbox.fence(self.source), offsets_us)
+        fence, wants_first = inbox.fence(self.source), inbox.wants_first(self.source)
+        return SiteBatch(site, chunks, queries, fence, offsets_us, wants_first)
 
     def _quarantine(self, site: str, reader: Reader, chunk: Chunk, reason: str) -> None:
         inbox, epoch = reader

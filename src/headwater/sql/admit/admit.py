@@ -8,14 +8,25 @@ a sentence for the operator; the site declines with it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET
 
-from headwater.algebra.rows.columns import Column, Partial
-from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, arrow_type
+from headwater.algebra.aggregates import RULES
+from headwater.algebra.rows.columns import (
+    Column,
+    Folded,
+    Partial,
+    folded_columns,
+    set_keys,
+    visible_keys,
+)
+from headwater.algebra.rows.types import INTEGERS, PANE_COLUMN, WINDOW_COLUMN, arrow_type
+from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid
 from headwater.errors import QueryRefused
 from headwater.plan.durations import DURATION_US_MAX
+from headwater.plan.node_sets import node_set
 from headwater.plan.part import PARTS_MAX
 from headwater.plan.program import Program
 from headwater.plan.query import SITES_MAX, Query, QueryId
@@ -26,6 +37,7 @@ from headwater.plan.sources.regex_groups import group_numbers
 from headwater.plan.sources.source import COLUMNS_MAX, Source, SourceFormat
 from headwater.sql.admit.admit_sql import check_root_sql, check_site_sql
 from headwater.sql.admit.declared_source import DeclaredSource, check_declared
+from headwater.sql.admit.needs import check_forms, check_needs
 from headwater.sql.read.sources import (
     FORMAT_OPTIONS,
     PATTERN_LENGTH_MAX,
@@ -36,8 +48,9 @@ from headwater.sql.read.sources import (
 )
 from headwater.sql.read.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.sql.read.time_expressions import check_time
-from headwater.sql.resolve.find_window import PANE_US_MIN, PANES_PER_WINDOW_MAX
-from headwater.sql.types.declared_types import AVAILABLE, declared_type
+from headwater.sql.resolve.find_window import PANE_US_MIN
+from headwater.sql.resolve.sequence_windows import PANES_PER_WINDOW_MAX
+from headwater.sql.types.declared_types import AVAILABLE, declared_type, value_type
 
 SQL_LENGTH_MAX = 200_000
 OPTION_LENGTH_MAX = 1000
@@ -71,6 +84,7 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
 
     Without a policy, only that it is sound: what a compiler can say before it knows any site.
     """
+    check_needs(query)
     _check_names(query.id, query.program)
     _check_states(query)
     _check_limits(query)
@@ -80,7 +94,9 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     if program.settings != SETTINGS:
         raise QueryRefused(f"settings: wanted {dict(SETTINGS)}, got {str(program.settings)[:200]}")
     check_site_sql(query)
-    check_root_sql(program)
+    check_root_sql(query)
+    check_forms(query)
+    _check_bounded(query)
     policy = policy or Policy()
     if policy.installers and query.id.installer not in policy.installers:
         raise QueryRefused(f"policy: queries of {query.id.installer!r} are not admitted here")
@@ -100,14 +116,16 @@ def _check_states(query: Query) -> None:
 def _check_names(query_id: QueryId, program: Program) -> None:
     if re.fullmatch(NAME_PATTERN, query_id.name) is None:
         raise QueryRefused(f"stream: {query_id.name[:60]!r} is not a name")
-    columns: tuple[Column | Partial, ...] = (*program.keys, *program.partials)
+    folded = folded_columns(program)
+    keys = (*program.keys, *set_keys(program))
+    columns: Sequence[Column | Partial | Folded] = (*keys, *program.partials, *folded)
     _check_columns("summary", columns, reserved={PANE_COLUMN, WINDOW_COLUMN})
     _check_columns("answer", program.output, reserved={WINDOW_COLUMN})
     _check_columns("source", program.source.columns, reserved={WINDOW_COLUMN})
 
 
 def _check_columns(
-    what: str, columns: tuple[Column | Partial, ...] | tuple[Column, ...], *, reserved: set[str]
+    what: str, columns: Sequence[Column | Partial | Folded], *, reserved: set[str]
 ) -> None:
     if not 1 <= len(columns) <= COLUMNS_MAX:
         raise QueryRefused(f"{what}: wanted 1 to {COLUMNS_MAX} columns, got {len(columns)}")
@@ -127,7 +145,7 @@ def _check_columns(
             raise QueryRefused(f"{what}: column {column.name}: {error}") from error
 
 
-def _check_declared_type(column: Column | Partial) -> None:
+def _check_declared_type(column: Column | Partial | Folded) -> None:
     """A source has types that no answer has, and a longer name than this is no type's."""
     is_short = len(column.type) <= TYPE_LENGTH_MAX
     if not is_short or declared_type(column.type) != column.type:
@@ -141,6 +159,8 @@ def _check_limits(query: Query) -> None:
     texts = (of.text, of.site_sql, of.root_sql, of.central_sql, of.source.text)
     if max(len(text) for text in texts) > SQL_LENGTH_MAX:
         raise QueryRefused(f"a text is longer than {SQL_LENGTH_MAX} characters")
+    if isinstance(query.node_set, str):
+        _check_node_set(query, query.node_set)
     if len(query.sites) > SITES_MAX:
         raise QueryRefused(f"sites: wanted at most {SITES_MAX}, got {len(query.sites)}")
     if (
@@ -153,9 +173,21 @@ def _check_limits(query: Query) -> None:
     _check_timing(query)
 
 
+def _check_node_set(query: Query, text: str) -> None:
+    try:
+        node_set(text)
+    except ValueError as error:
+        raise QueryRefused(f"sites: {error}") from error
+    if query.sites:
+        raise QueryRefused("sites: wanted names or a node set, got both")
+
+
 def _check_window(query: Query) -> None:
     """Before anything is made of it: windows and panes are counted one by one at the root."""
     window = query.window
+    if query.numbers is not None:
+        _check_numbers(query, query.numbers)
+        return
     is_whole = window.pane_us >= PANE_US_MIN and window.range_us <= DURATION_US_MAX
     if not is_whole or window.panes_per_window > PANES_PER_WINDOW_MAX:
         raise QueryRefused(
@@ -168,6 +200,22 @@ def _check_window(query: Query) -> None:
         raise QueryRefused(f"begin: wanted a pane before the year 10000, got {begin}")
 
 
+def _check_numbers(query: Query, grid: SequenceGrid) -> None:
+    """Lengths were looked at when the query was made."""
+    window, begin = query.window, query.begin_pane
+    if window.panes_per_window > PANES_PER_WINDOW_MAX:
+        raise QueryRefused(
+            f"window: wanted at most {PANES_PER_WINDOW_MAX} panes, got {window.panes_per_window}"
+        )
+    if begin is not None and not abs(window.pane_start_us(begin)) < NUMBER_MAX:
+        raise QueryRefused(f"begin: wanted a number below {NUMBER_MAX}, got pane {begin}")
+    types = {column.name: value_type(column.type) for column in query.program.source.columns}
+    if types.get(grid.column) not in INTEGERS:
+        raise QueryRefused(
+            f"window: wanted a column of the source with whole numbers, got {grid.column[:60]!r}"
+        )
+
+
 def _check_timing(query: Query) -> None:
     times = msgspec.structs.astuple(query.timing)
     if any(time is not None and not 0 <= time <= DURATION_S_MAX for time in times):
@@ -176,16 +224,31 @@ def _check_timing(query: Query) -> None:
         )
 
 
+def _check_bounded(query: Query) -> None:
+    """Approximate never passes for exact: who makes sketches says which columns are bounded."""
+    names = {column.name for column in query.program.output}
+    strange = [one.column for one in query.bounds.columns if one.column not in names]
+    if strange:
+        raise QueryRefused(f"bounded: wanted columns of the answer, got {strange[0][:60]!r}")
+    rules = [RULES[partial.merge] for partial in query.program.partials]
+    if any(rule.take is not None for rule in rules) and not query.bounds:
+        raise QueryRefused(
+            "bounded: wanted how near columns are that are made of sketches, got no column; "
+            "compile the statement anew"
+        )
+
+
 def _check_part(query: Query) -> None:
     part = query.part
     if part is None:
         return
     is_one_of_several = 2 <= part.count <= PARTS_MAX and 1 <= part.number <= part.count
-    if not is_one_of_several or not query.program.keys or query.id.name != part.query_name:
+    keys = visible_keys(query.program)
+    if not is_one_of_several or not keys or query.id.name != part.query_name:
         raise QueryRefused(
             f"part: wanted one of 2 to {PARTS_MAX} parts of a stream with keys, called "
             f"{part.query_name[:60]!r}; got {str(part)[:80]}, called {query.id.name[:60]!r}, "
-            f"with {len(query.program.keys)} keys"
+            f"with {len(keys)} keys"
         )
 
 

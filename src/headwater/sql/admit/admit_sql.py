@@ -9,74 +9,114 @@ was checked is what Spark reads, and no difference between two parsers can hide 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES, RULES, SITE_FUNCTIONS
-from headwater.algebra.aggregates.aggregate import UnfitArguments
+from headwater.algebra.aggregates.aggregate import Split, UnfitArguments
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import Partial
-from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
+from headwater.algebra.rows.columns import Partial, group_columns
+from headwater.algebra.rows.types import NUMBERS_TYPE, PANE_COLUMN, WINDOW_COLUMN, WINDOW_TYPE
 from headwater.errors import QueryRefused
 from headwater.plan.program import Program
 from headwater.plan.query import Query
+from headwater.sql.admit.admit_growing import check_folds, check_growing
+from headwater.sql.admit.admit_views import check_views
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.sql_text import Unreadable, name_sql, parse, parse_expression, sql_of
+from headwater.sql.read.sql_text import Unreadable, canonical, name_sql, parse, sql_of
+from headwater.sql.resolve.read_limit import LIMIT_MAX
+from headwater.sql.resolve.resolve_ranks import RANKS_MAX, is_rank
+from headwater.sql.rules.count_copies import COPIES
+from headwater.sql.rules.keep_what_has_a_time import placed_sql
+from headwater.sql.tree.grouping_sets import GROUPING
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
+from headwater.sql.types.functions import SKETCH_READERS
+from headwater.sql.types.place_functions import place_fault
 from headwater.sql.types.type_rules import named_type
-from headwater.sql.write.select_sql import RANK
+from headwater.sql.write.select_sql import COPY, RANK, copies_sql
 from headwater.sql.write.write_root_sql import PANES
-from headwater.sql.write.write_site_sql import RECORDS, pane_sql
+from headwater.sql.write.write_site_sql import RECORDS, placing_sql
 
 Relation = Mapping[str, str]
 """The columns of a view or subquery, with their types."""
 
+
+class Panes(dict[str, str]):
+    """The groups that the root part is over."""
+
+    sketches: Collection[str] = ()
+    """Columns whose cells were read by code of ours before they came here."""
+
+
+OPEN = "CAST(NULL AS STRING)"
+"""What stands for a key that the site fills in."""
 COMPUTED = {function for function, _ in SITE_FUNCTIONS}
 MERGED = {rule.sql for rule in RULES.values() if rule.sql}
 """Aggregates of a site part, and of a root part."""
+NESTED_MAX = 4
+"""SELECTs of a root part around the one over groups: it is unfolded, ranked, cut and ordered."""
+COPIES_MAX = 2 * LIMIT_MAX
+"""The largest OFFSET and the largest LIMIT together."""
 
 
 def check_site_sql(query: Query) -> None:
     """Raises ``QueryRefused``."""
     program = query.program
     select = _parsed(program.site_sql, "site part")
-    _check_clauses(select, {"expressions", "from_", "where", "group"}, RECORDS)
+    _check_clauses(select, {"expressions", "from_", "laterals", "where", "group"}, RECORDS)
     records = {column.name: value_type(column.type) for column in program.source.columns}
+    views = check_views(select, records, _type)
+    records |= views
     names = [PANE_COLUMN, *(key.name for key in program.keys), *(p.name for p in program.partials)]
     items = _named_items(select)
     if [name for name, _ in items] != names:
         raise QueryRefused(f"site part: wanted columns {names}, got {[n for n, _ in items]}")
     expressions = [expression for _, expression in items]
-    pane = sql_of(parse_expression(pane_sql(query.window, program.source.time_column)))
+    pane = canonical(placing_sql(query.window, program.source.time_column, query.counted))
     if sql_of(expressions[0]) != pane:
         raise QueryRefused(f"site part: wanted the pane {pane}, got {sql_of(expressions[0])}")
-    for key, expression in zip(program.keys, expressions[1:], strict=False):
-        _check_type(f"key {key.name}", _type(expression, records), key.type)
-    for partial, expression in zip(
-        program.partials, expressions[1 + len(program.keys) :], strict=True
-    ):
-        _check_partial(partial, expression, records)
+    _check_places(program, dict(items))
+    rows = check_growing(program, select)
+    keys = expressions[1 : 1 + len(program.keys)]
+    for key, expression in zip(program.keys, keys, strict=True):
+        is_number = rows.is_numbered and key is program.keys[-1]
+        found = _grouping_number(expression) if is_number else _type(expression, records)
+        _check_type(f"key {key.name}", found, key.type)
+    for partial, expression in zip(program.partials, expressions[1 + len(keys) :], strict=True):
+        _check_partial(partial, rows.partial(partial.name, expression), records)
     _check_merging(program)
-    _check_where(select, query, records, keys=expressions[1 : 1 + len(program.keys)])
-    used = {column.name for column in select.find_all(exp.Column)}
+    check_folds(program, rows)
+    _check_where(select, query, records, keys=keys[: rows.keys])
+    used = {column.name for column in select.find_all(exp.Column)} - views.keys()
     if used != set(program.columns_used):
         said = sorted(program.columns_used)
         raise QueryRefused(f"site part: declared to read {said}, but it reads {sorted(used)}")
-    groups = [sql_of(group) for group in _groups(select)]
-    if groups != [str(position) for position in range(1, len(program.keys) + 2)]:
-        raise QueryRefused(f"site part: wanted GROUP BY the pane and all keys, got {groups}")
 
 
-def check_root_sql(program: Program) -> None:
+def _check_places(program: Program, items: Mapping[str, exp.Expr]) -> None:
+    """What a site fills in is a key that the text leaves open, and asks for what a site knows."""
+    types = {key.name: key.type for key in program.keys}
+    for place in program.place_columns:
+        fault = place_fault(place.what)
+        is_open = types.get(place.name) == "string" and sql_of(items[place.name]) == OPEN
+        if fault is not None or not is_open:
+            raise QueryRefused(
+                f"site part: wanted {place.name[:60]!r} as a key {OPEN}, which the site fills in "
+                f"with its name, region or a label; {fault or 'it is another'}"
+            )
+
+
+def check_root_sql(query: Query) -> None:
     """Raises ``QueryRefused``."""
-    panes = {WINDOW_COLUMN: WINDOW_TYPE}
-    panes |= {key.name: key.type for key in program.keys}
-    panes |= {partial.name: partial.type for partial in program.partials}
+    program = query.program
+    window = {WINDOW_COLUMN: NUMBERS_TYPE if query.counted else WINDOW_TYPE}
+    panes = Panes(window | {column.name: column.type for column in group_columns(program)})
+    panes.sketches = {one.name for one in program.partials if RULES[one.merge].take is not None}
     found = _relation(_parsed(program.root_sql, "root part"), panes, depth=0)
-    wanted = {WINDOW_COLUMN: WINDOW_TYPE} | {column.name: column.type for column in program.output}
+    wanted = window | {column.name: column.type for column in program.output}
     if list(found.items()) != list(wanted.items()):
         raise QueryRefused(f"root part: wanted columns {wanted}, got {dict(found)}")
 
@@ -108,12 +148,10 @@ def _check_clauses(select: exp.Select, admitted: set[str], view: str | None) -> 
 
 def _named_items(select: exp.Select) -> list[tuple[str, exp.Expr]]:
     """The SELECT list by name; a column stands for itself."""
-    items = []
     for item in select.expressions:
         if not isinstance(item, exp.Alias | exp.Column):
             raise QueryRefused(f"a column without a name: {sql_of(item)[:100]}")
-        items.append((item.alias_or_name, item.unalias()))
-    return items
+    return [(item.alias_or_name, item.unalias()) for item in select.expressions]
 
 
 def _groups(select: exp.Select) -> list[exp.Expr]:
@@ -128,18 +166,41 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
     def column_type(node: exp.Column) -> str:
         if node.table == WINDOW_COLUMN and WINDOW_COLUMN in relation:
             if node.name in ("start", "end"):
-                return "timestamp"
+                return "bigint" if relation[WINDOW_COLUMN] == NUMBERS_TYPE else "timestamp"
         elif not node.table and node.name in relation:
             return relation[node.name]
         columns = ", ".join(relation)[:200]
         raise Objection(node, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
 
+    _check_sketches(expression, relation)
     try:
         return type_of(expression, column_type)
     except Objection as objection:
         raise QueryRefused(f"{sql_of(expression)[:100]}: {objection.message}") from objection
     except RecursionError as error:
         raise QueryRefused("site or root part: an expression nests too deeply; split it") from error
+
+
+def _check_sketches(expression: exp.Expr, relation: Relation) -> None:
+    """Spark reads a sketch by addresses that it finds in it, so it gets those alone that were
+    looked at: bytes from a record could be anything."""
+    known = relation.sketches if isinstance(relation, Panes) else ()
+    for call in expression.find_all(exp.Anonymous):
+        if name_of(call) in SKETCH_READERS and not (
+            isinstance(call.expressions[0], exp.Column)
+            and call.expressions[0].name in known
+            and all(isinstance(one, exp.Literal) for one in call.expressions[1:])
+        ):
+            raise QueryRefused(
+                "root part: wanted a sketch that this query makes, and literals; got "
+                f"{sql_of(call)[:100]}; write hll_sketch_estimate(hll_sketch_agg(x))"
+            )
+
+
+def _grouping_number(expression: exp.Expr) -> str:
+    if sql_of(expression) != GROUPING:
+        raise QueryRefused(f"site part: wanted {GROUPING}, got {sql_of(expression)[:100]}")
+    return "bigint"
 
 
 def _check_type(what: str, found: str, wanted: str) -> None:
@@ -152,8 +213,9 @@ def _check_partial(partial: Partial, expression: exp.Expr, records: Relation) ->
     call = expression.this if is_cast else expression
     if not _is_call(call):
         raise QueryRefused(f"partial {partial.name}: wanted an aggregate, got {sql_of(call)[:100]}")
-    name, found = _aggregated(call, records)
-    if (name, partial.merge) not in SITE_FUNCTIONS:
+    name, split = _aggregated(call, records)
+    found, rule = split.type, partial.merge if split.merge is None else split.merge.name
+    if (name, partial.merge) not in SITE_FUNCTIONS or partial.merge != rule:
         raise QueryRefused(f"partial {partial.name}: {name} does not merge by {partial.merge}")
     if is_cast:
         found = named_type(sql_of(expression.args["to"])) or ""
@@ -173,8 +235,8 @@ def _is_call(node: exp.Expr) -> bool:
     return isinstance(call, exp.Anonymous) and name_of(call) in COMPUTED
 
 
-def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
-    """Name and type of an aggregate call; its arguments and FILTER are checked on the way."""
+def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, Split]:
+    """Name and split of an aggregate call; its arguments and FILTER are checked on the way."""
     call = node
     if isinstance(node, exp.Filter):
         call = node.this
@@ -184,9 +246,13 @@ def _aggregated(node: exp.Expr, relation: Relation) -> tuple[str, str]:
     name = name_of(call)
     is_star = len(arguments) == 1 and isinstance(arguments[0], exp.Star)
     is_star = is_star and AGGREGATES[name].takes_star
-    types = () if is_star else tuple(_type(argument, relation) for argument in arguments)
+    takes_literal = AGGREGATES[name].takes_literal
+    types = tuple(
+        sql_of(argument) if takes_literal(position) else _type(argument, relation)
+        for position, argument in enumerate(() if is_star else arguments)
+    )
     try:
-        return name, AGGREGATES[name].split(types).type
+        return name, AGGREGATES[name].split(types)
     except UnfitArguments as error:
         raise QueryRefused(f"{sql_of(node)[:100]}: {error}") from error
 
@@ -199,8 +265,8 @@ def _check_where(
     own = condition
     if query.part is not None:
         own = _without_part(condition, query.part.condition_sql([sql_of(key) for key in keys]))
-    first = own.left if isinstance(own, exp.And) else own
-    wanted = f"NOT {name_sql(query.program.source.time_column)} IS NULL"
+    wanted = placed_sql(query.program.source.time_column, query.counted)
+    first = own.left if isinstance(own, exp.And) and sql_of(own) != wanted else own
     if sql_of(first) != wanted:
         raise QueryRefused(f"site part: wanted WHERE {wanted} first, got {sql_of(first)[:100]}")
     _check_type("WHERE", _type(condition, records), "boolean")
@@ -218,19 +284,19 @@ def _without_part(condition: exp.Expr, wanted: str) -> exp.Expr:
 
 
 def _relation(select: exp.Select, panes: Relation, *, depth: int) -> dict[str, str]:
-    """The columns of the root part: the groups, within at most two SELECTs that order them."""
+    """The columns of the root part: the groups, within a few SELECTs that unfold and order them."""
     origin = select.args.get("from_")
     inner = origin.this if origin is not None else None
     if not isinstance(inner, exp.Subquery):
         return (_finishing if select.args.get("group") is None else _grouping)(select, panes)
-    if depth == 2 or not isinstance(inner.this, exp.Select) or inner.args.get("alias"):
+    if depth == NESTED_MAX or not isinstance(inner.this, exp.Select) or inner.args.get("alias"):
         raise QueryRefused(
             f"root part: wanted a subquery only to order groups, got {sql_of(inner)[:100]}"
         )
     _check_clauses(select, {"expressions", "from_", "where", "order"}, None)
     below = _relation(inner.this, panes, depth=depth + 1)
     if isinstance(select.expressions[0], exp.Star):
-        return _ranking(select, below)
+        return _with_one_more(select, below)
     found = {name: _type(expression, below) for name, expression in _named_items(select)}
     where, order = select.args.get("where"), select.args.get("order")
     if where is not None:
@@ -240,32 +306,64 @@ def _relation(select: exp.Select, panes: Relation, *, depth: int) -> dict[str, s
     return found
 
 
-def _ranking(select: exp.Select, below: Relation) -> dict[str, str]:
-    """``*`` and a rank within each window, exactly as the compiler writes it."""
-    _check_clauses(select, {"expressions", "from_"}, None)
-    rank = select.expressions[1] if len(select.expressions) == 2 else None
-    window = rank.this if isinstance(rank, exp.Alias) and rank.alias == RANK else None
-    if not isinstance(window, exp.Window):
-        came = ", ".join(map(sql_of, select.expressions))
-        raise QueryRefused(
-            f"root part: wanted *, ROW_NUMBER() OVER (…) AS {RANK}, got {came[:100]}"
-        )
+def _with_one_more(select: exp.Select, below: Relation) -> dict[str, str]:
+    """``*`` and one column, exactly as the compiler writes it: a rank, or copies of rows."""
+    _check_clauses(select, {"expressions", "from_", "where"}, None)
+    where = select.args.get("where")
+    if where is not None:
+        _check_type("WHERE", _type(where.this, below), "boolean")
+    added = select.expressions[1:]
+    found = dict(below)
+    if 0 < len(added) <= RANKS_MAX and all(_is_rank(one) for one in added):
+        for rank in added:
+            found |= _ranking(rank.this, below, rank.alias)
+        if len(found) == len(below) + len(added):
+            return found
+    if len(added) == 1 and isinstance(added[0], exp.Alias) and added[0].alias == COPY:
+        return _unfolding(added[0].this, below)
+    came = ", ".join(map(sql_of, select.expressions))
+    raise QueryRefused(
+        f"root part: wanted *, ROW_NUMBER() OVER (…) AS {RANK} or *, EXPLODE(…) AS {COPY}, got "
+        f"{came[:100]}"
+    )
+
+
+def _is_rank(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Alias) and isinstance(node.this, exp.Window) and is_rank(node.this)
+
+
+def _ranking(window: exp.Window, below: Relation, name: str) -> dict[str, str]:
+    """A rank within each window, or within a part of it that columns name."""
     order = window.args.get("order")
     terms = order.expressions if order is not None else []
+    within = [one for one in window.args.get("partition_by") or () if isinstance(one, exp.Column)]
+    is_ours = name == RANK  # of LIMIT and OFFSET, which are of a whole window
+    function = "ROW_NUMBER" if is_ours else name_of(window.this).upper()
+    parts = ", ".join([name_sql(WINDOW_COLUMN), *map(sql_of, [] if is_ours else within[1:])])
     wanted = (
-        f"ROW_NUMBER() OVER (PARTITION BY {name_sql(WINDOW_COLUMN)} "
+        f"{function}() OVER (PARTITION BY {parts} "
         f"ORDER BY {', '.join(sql_of(term) for term in terms)})"
     )
     if sql_of(window) != wanted:
         raise QueryRefused(f"root part: wanted {wanted[:200]}, got {sql_of(window)[:200]}")
-    for term in terms:
-        _type(term.this, below)
-    return {**below, RANK: "int"}
+    for one in (*within[1:], *(term.this for term in terms)):
+        _type(one, below)
+    return {name: "int"}
+
+
+def _unfolding(copies: exp.Expr, below: Relation) -> dict[str, str]:
+    """As many rows as are counted beside one."""
+    numbers = [int(one.name) for one in copies.find_all(exp.Literal) if one.name.isdecimal()]
+    most = max(numbers, default=0)
+    wanted = canonical(copies_sql(most or None))
+    if sql_of(copies) != wanted or most > COPIES_MAX or below.get(COPIES) != "bigint":
+        raise QueryRefused(f"root part: wanted {wanted[:100]}, got {sql_of(copies)[:100]}")
+    return {**below, COPY: "int"}
 
 
 def _finishing(select: exp.Select, panes: Relation) -> dict[str, str]:
     """Of each group, which is one row: what is shown of it, where HAVING keeps it."""
-    _check_clauses(select, {"expressions", "from_", "where"}, PANES)
+    _check_clauses(select, {"expressions", "distinct", "from_", "where"}, PANES)
     found = {name: _type(expression, panes) for name, expression in _named_items(select)}
     where = select.args.get("where")
     if where is not None:
@@ -283,10 +381,10 @@ def _grouping(select: exp.Select, panes: Relation) -> dict[str, str]:
         """Each merge becomes a column of its own, named by its text, so that typing knows it."""
         if not _is_call(node):
             return node
-        name, found = _aggregated(node, panes)
+        name, split = _aggregated(node, panes)
         if name.upper() not in MERGED or not isinstance(node, exp.Anonymous):
             raise QueryRefused(f"root part: {sql_of(node)[:100]} does not merge partials")
-        merged[sql_of(node)] = found
+        merged[sql_of(node)] = split.type
         return exp.Column(this=exp.Identifier(this=sql_of(node), quoted=True))
 
     found = {

@@ -4,10 +4,12 @@
 records, and no value as it is. *free*: everything. Where an expression has several columns each
 must be free to go where the expression goes.
 
-Keys travel as they are, min and max are values of single records, and a condition decides which
-keys and values travel; all three need *free*. (A boolean's ``bool_and`` and ``bool_or`` are its min
-and max.) The one use that every query makes of the time column, to place a record in a pane, is
-open to *aggregated*.
+Keys travel as they are, hidden ones too (the values of ``count(DISTINCT x)``), min and max are
+values of single records, a condition decides which keys and values travel, and a LATERAL VIEW takes
+values apart; all of them need *free*. (A boolean's ``bool_and`` and ``bool_or`` are its min and
+max.) Slots of a histogram are hidden keys that are counted: they are open to *aggregated*. So is
+the one use that every query makes of the time column, to place a record in a pane.
+A window of numbers tells what its column has, nearly, so that one needs *free* too.
 
 What is not here: a level does not ask how many records a group has, so the sum over a group of one
 is that record's value. Which aggregates make one number of many records each says of itself.
@@ -21,10 +23,14 @@ from enum import StrEnum
 from sqlglot import exp
 
 from headwater.algebra.aggregates import ALL
+from headwater.algebra.rows.columns import folded_columns, visible_keys
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
+from headwater.sql.admit.slots_of_histograms import slot_of_histogram
+from headwater.sql.read.sql_text import column as column_of
 from headwater.sql.read.sql_text import parse, sql_of
 from headwater.sql.read.time_of import time_inputs
+from headwater.sql.tree.grouping_sets import GROUPING
 from headwater.sql.types.call_types import name_of
 
 _OF_MANY = [aggregate for aggregate in ALL if aggregate.makes_one_of_many]
@@ -51,11 +57,14 @@ def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
     of its source, ``of`` is how the site calls the source."""
     select = parse(query.program.site_sql)
     assert isinstance(select, exp.Select), "the site part is one SELECT"
+    views = select.args.get("laterals") or []
+    made = {one.name for view in views for one in view.args["alias"].args["columns"]}
     for column in (*query.program.columns_used, *time_inputs(query.program.source)):
         if levels[column] is Level.DENIED:
             raise _refusal(column, Level.DENIED, of, "")
     for use, node in _uses(select, query):
-        for column in sorted({found.name for found in node.find_all(exp.Column)}):
+        used = {found.name for found in node.find_all(exp.Column)} - made
+        for column in sorted(used):
             if levels[column] is not Level.FREE:
                 raise _refusal(column, levels[column], of, use)
 
@@ -63,11 +72,34 @@ def check_levels(query: Query, levels: Mapping[str, Level], *, of: str) -> None:
 def _uses(select: exp.Select, query: Query) -> Iterator[tuple[str, exp.Expr]]:
     """(what for, expression) of all that lets values leave. The first item is the pane."""
     items = [item.unalias() for item in select.expressions[1:]]
-    for key in items[: len(query.program.keys)]:
-        yield "as a key", key
-    for partial in items[len(query.program.keys) :]:
-        yield from _uses_of_partial(partial)
+    keys, visible = len(query.program.keys), len(visible_keys(query.program))
+    yield from (("as a key", key) for key in items[:visible])
+    for key in items[visible:keys]:
+        yield from _uses_of_hidden(key, query)
+    for partial in items[keys:]:
+        yield from _uses_of_partial(_within_set(partial))
+    views = select.args.get("laterals") or []
+    yield from ((f"in {name_of(view.this)}", view.this) for view in views)
     yield from (("in WHERE", term) for term in _own_conditions(select, query))
+    if query.numbers is not None:
+        yield "in sequence_window, whose bounds tell it", column_of(query.numbers.column)
+
+
+def _uses_of_hidden(key: exp.Expr, query: Query) -> Iterator[tuple[str, exp.Expr]]:
+    """Slots are counted, and only who has none goes by FILTER; other values travel."""
+    of_slots = slot_of_histogram(key, folded_columns(query.program))
+    if of_slots is None:
+        yield "where its values travel, as in DISTINCT", key
+    elif of_slots.condition is not None:
+        yield "in FILTER", of_slots.condition
+
+
+def _within_set(partial: exp.Expr) -> exp.Expr:
+    """Of several growing states a partial is null in the rows of the others (``admit_growing``)."""
+    if not sql_of(partial).startswith(f"CASE WHEN {GROUPING} "):
+        return partial
+    found: exp.Expr = partial.args["ifs"][0].args["true"]
+    return found
 
 
 def _uses_of_partial(partial: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
@@ -87,6 +119,9 @@ def _own_conditions(select: exp.Select, query: Query) -> Iterator[exp.Expr]:
     condition = where.this
     if query.part is not None:
         condition = condition.left
+    if query.numbers is not None and isinstance(condition, exp.And):
+        tested = condition.left
+        condition = condition if isinstance(tested, exp.And) else exp.Null()
     if isinstance(condition, exp.And):
         yield condition.right
 

@@ -28,7 +28,9 @@ def refusal(text: str, offset: int, message: str) -> QueryRefused:
     shown = line[first : first + LINE_SHOWN].rstrip()
     number = text.count("\n", 0, offset) + 1
     caret = " " * (column - first) + "^"
-    return QueryRefused(f"line {number}:{column + 1}: {message}\n  {shown}\n  {caret}")
+    return QueryRefused(
+        f"line {number}:{column + 1}: {message}\n  {shown}\n  {caret}", offset=offset, said=message
+    )
 
 
 def choices(what: str, names: Iterable[str], *, near: str | None = None) -> str:

@@ -3,19 +3,17 @@
 from sqlglot import exp
 
 from headwater.sql.read.objection import Objection
+from headwater.sql.read.value_order import drop_value_order
 from headwater.sql.types.check_functions import check_functions
 
-_ADMITTED = ("expressions", "from_", "where", "group", "having", "order", "limit")
+_ADMITTED = (
+    *("with_", "expressions", "distinct", "from_", "laterals", "where"),
+    *("group", "having", "qualify", "order", "limit", "offset"),
+)
 
 _ADVICE = {
     "joins": "joins are not available: a stream reads one source; put what you need into the "
     "source's records, or join the answers",
-    "laterals": "LATERAL is not available: a stream reads one source",
-    "distinct": "SELECT DISTINCT is not available; GROUP BY the columns, and each combination is "
-    "one row of the answer",
-    "with_": "WITH … AS is not available; write the expressions themselves",
-    "offset": "OFFSET is not available; LIMIT keeps the first rows of each window's answer",
-    "qualify": "QUALIFY is not available; write HAVING, or ORDER BY … LIMIT for each window",
     "sort": "SORT BY is not available; write ORDER BY, which holds for each window's answer",
     "cluster": "CLUSTER BY is not available; write ORDER BY, which holds for each window's answer",
     "distribute": "DISTRIBUTE BY is not available; sites group by themselves",
@@ -39,9 +37,24 @@ def check_shape(statement: exp.Expr) -> exp.Select:
             node = value[0] if isinstance(value, list) else value
             message = _ADVICE.get(name, f"this clause is not available; wanted {EXAMPLE}")
             raise Objection(node if isinstance(node, exp.Expr) else statement, message)
+    distinct = statement.args.get("distinct")
+    if distinct is not None and distinct.args.get("on"):
+        raise Objection(
+            statement, "DISTINCT ON is not available; SELECT DISTINCT takes all columns"
+        )
     _check_from(statement)
+    drop_value_order(statement)
     check_functions(statement)
     return statement
+
+
+def _check_subquery(subquery: exp.Subquery) -> None:
+    extra = {name for name, value in subquery.args.items() if value} - {"this", "alias"}
+    if extra == {"joins"}:
+        raise Objection(subquery.args["joins"][0], _ADVICE["joins"])
+    alias = subquery.args.get("alias")
+    if extra or (alias is not None and alias.args.get("columns")):
+        raise Objection(subquery, "a subquery in FROM is one SELECT with a name, nothing else")
 
 
 def _check_from(select: exp.Select) -> None:
@@ -49,6 +62,9 @@ def _check_from(select: exp.Select) -> None:
     if source is None:
         raise Objection(select, f"FROM is missing; wanted {EXAMPLE}")
     table = source.this
+    if isinstance(table, exp.Subquery) and isinstance(table.this, exp.Select):
+        _check_subquery(table)
+        return
     if not isinstance(table, exp.Table):
         raise Objection(table, "a stream reads FROM a source by its name; no subqueries")
     extra = [name for name, value in table.args.items() if value and name not in ("this", "alias")]

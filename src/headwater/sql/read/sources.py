@@ -16,7 +16,7 @@ from headwater.plan.sources.malformed_max import EXAMPLES as MOST
 from headwater.plan.sources.malformed_max import malformed_max
 from headwater.plan.sources.record_start import record_start_fault
 from headwater.plan.sources.regex_groups import group_numbers
-from headwater.plan.sources.source import Source, SourceFormat
+from headwater.plan.sources.source import FORMATS, Source, SourceFormat
 from headwater.plan.sources.time_formats import EPOCHS, ISO, formats_fault, formats_of, formats_text
 from headwater.plan.zones import zone_fault
 from headwater.sql.read.objection import Objection
@@ -28,7 +28,7 @@ from headwater.sql.read.time_expressions import compile_time
 from headwater.sql.types.type_rules import is_number
 
 _ANYWHERE = {
-    "format": f"one of {', '.join(SourceFormat)}",
+    "format": f"one of {', '.join(FORMATS)}",
     "path": "a glob at the site",
     "time": "the column, or an expression over columns, that places a record in time",
     "timestamp_format": "how times are written: iso, epoch_ms, Spark's pattern, or several 'a | b'",
@@ -95,7 +95,7 @@ def compile_source(statement: SourceStatement, text: str) -> Source:
     """The source as a value. Raises ``QueryRefused``, pointing into ``text``."""
     options = Options(text, statement.options, known=_ALL, offset=statement.offset)
     format_name = options.required("format", "'csv'")
-    format_ = SourceFormat(options.one_of("format", [str(f) for f in SourceFormat], format_name))
+    format_ = SourceFormat(options.one_of("format", [str(f) for f in FORMATS], format_name))
     for name in options.names():
         if name not in FORMAT_OPTIONS[format_]:
             known = choices("options", FORMAT_OPTIONS[format_])

@@ -21,6 +21,10 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 TOKENS_MAX = 20_000
 """A text with more is refused before it is parsed."""
+UNIT_FUNCTIONS = (
+    "date_add", "dateadd", "timestampadd", "date_diff", "datediff", "timestampdiff",
+)  # fmt: skip
+"""Of three arguments, their first is the word for a unit."""
 NESTING_MAX = 64
 """Brackets within brackets; sqlglot descends by recursion."""
 
@@ -42,7 +46,7 @@ class _Parser(SparkParser):
     STRICT_CAST = True
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
+        name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT")
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         "CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
@@ -98,12 +102,17 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> exp.Expr:
         raise Unreadable("this statement is not understood", start) from error
     if len(statements) != 1 or statements[0] is None:
         raise Unreadable(f"wanted one statement, got {len(statements)}", start)
-    return _plain_strings(statements[0])
+    return _plain(statements[0])
 
 
 def parse(text: str) -> exp.Expr:
     """The one statement of this text. Raises ``Unreadable``."""
     return parse_tokens(tokens_of(text), text)
+
+
+def canonical(expression: str) -> str:
+    """The one writing of what it says."""
+    return sql_of(parse_expression(expression))
 
 
 def parse_expression(text: str) -> exp.Expr:
@@ -196,7 +205,8 @@ def _check_no_hints(tokens: Sequence[Token]) -> None:
     for token in tokens:
         if token.token_type is TokenType.HINT:
             raise Unreadable(
-                "hints are not available; a site's own Spark decides how to run its part",
+                "hints are not available; leave it out: a site's own Spark decides how to run its "
+                "part (nothing else of the file was looked at)",
                 token.start,
             )
 
@@ -208,12 +218,22 @@ def _check_no_substitution(text: str, start: int, end: int) -> None:
         raise Unreadable("${ is not available; write '$' || '{' for the two signs", found)
 
 
-def _plain_strings(tree: exp.Expr) -> exp.Expr:
-    """r'…' and "…" as the '…' that means the same."""
+def _plain(tree: exp.Expr) -> exp.Expr:
+    """r'…' and "…" as the '…' that means the same, and the HOUR of ``timestampadd(HOUR, 1, ts)`` as
+    the word that it is."""
 
     def plain(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.RawString):
             return exp.Literal.string(node.name)
+        if isinstance(node, exp.Column) and _is_unit(node):
+            return exp.Var(this=node.name.upper())
         return node
 
     return tree.transform(plain)
+
+
+def _is_unit(node: exp.Column) -> bool:
+    call = node.parent
+    if not isinstance(call, exp.Anonymous) or str(call.this).lower() not in UNIT_FUNCTIONS:
+        return False
+    return len(call.expressions) == 3 and call.expressions[0] is node and not node.table

@@ -15,7 +15,8 @@ its place in the text, and so does every refusal.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import msgspec
 from sqlglot import exp
@@ -27,6 +28,8 @@ from headwater.plan.sources.source import COLUMNS_MAX
 from headwater.sql.read.refusal import refusal
 from headwater.sql.read.sql_text import Unreadable, parse_tokens, tokens_of
 from headwater.sql.types.declared_types import AVAILABLE, declared_type
+
+E = TypeVar("E")
 
 STATEMENTS_MAX = 1000
 NAME_LENGTH_MAX = 100
@@ -76,19 +79,41 @@ class StreamStatement(msgspec.Struct, frozen=True):
 Statement = SourceStatement | StreamStatement
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """What came of one statement of a file."""
+
+    statement: Statement | None
+    """None where so little is understood that there is none."""
+    faults: tuple[QueryRefused, ...] = ()
+    broken: tuple[str, ...] = ()
+    """Columns that are there, and of which too little is understood."""
+
+
 def read_statements(text: str) -> list[Statement]:
-    """The statements in order. Raises ``QueryRefused``."""
+    """The statements in order. Raises ``QueryRefused``, the first of what is wrong."""
+    statements = []
+    for reading in read_each(text):
+        if reading.faults:
+            raise reading.faults[0]
+        assert reading.statement is not None, "no fault, and no statement"
+        statements.append(reading.statement)
+    return statements
+
+
+def read_each(text: str) -> list[Reading]:
+    """Statement by statement, with all that is wrong with their heads. Raises ``QueryRefused``
+    where it can't be told where one ends."""
     try:
         tokens = tokens_of(text)
     except Unreadable as error:
         raise refusal(text, error.offset, error.message) from error
-    statements = [_Reader(text, part).statement() for part in _parts(tokens) if part]
+    parts = [part for part in _parts(tokens) if part]
+    if len(parts) > STATEMENTS_MAX:
+        at = parts[STATEMENTS_MAX][0].start
+        raise refusal(text, at, f"more than {STATEMENTS_MAX} statements")
+    statements = [_Reader(text, part).reading() for part in parts]
     if not statements:
         raise refusal(text, 0, f"there is no statement here; wanted {SHAPE}")
-    if len(statements) > STATEMENTS_MAX:
-        raise refusal(
-            text, statements[STATEMENTS_MAX].offset, f"more than {STATEMENTS_MAX} statements"
-        )
     return statements
 
 
@@ -109,8 +134,41 @@ class _Reader:
         self._text = text
         self._tokens = tokens
         self._next = 0
+        self._faults: list[QueryRefused] = []
+        self._broken: list[str] = []
 
-    def statement(self) -> Statement:
+    def reading(self) -> Reading:
+        statement = None
+        try:
+            statement = self._statement()
+        except QueryRefused as error:
+            self._faults.append(error)
+        return Reading(statement, tuple(self._faults), tuple(self._broken))
+
+    def _elements(self, read: Callable[[], E]) -> tuple[list[E], list[str]]:
+        """Those of a list in brackets that can be read, and how the others begin."""
+        found: list[E] = []
+        broken: list[str] = []
+        while True:
+            token = self._peek()
+            try:
+                found.append(read())
+            except QueryRefused as error:
+                self._faults.append(error)
+                broken += [] if token is None else [token.text]
+                self._skip_element()
+            if not self._take_symbol(","):
+                return found, broken
+
+    def _skip_element(self) -> None:
+        depth = 0
+        while (token := self._peek()) is not None:
+            if not depth and token.text in (",", ")"):
+                return
+            depth += (token.text in ("(", "<")) - (token.text in (")", ">"))
+            self._next += 1
+
+    def _statement(self) -> Statement:
         if self._take_keyword("CREATE"):
             if self._take_keyword("SOURCE"):
                 return self._source()
@@ -134,9 +192,7 @@ class _Reader:
     def _columns(self) -> list[ColumnStatement]:
         """Of a source; a format with a name brings its own."""
         self._take_symbol("(")
-        columns = [self._column()]
-        while self._take_symbol(","):
-            columns.append(self._column())
+        columns, self._broken = self._elements(self._column)
         self._symbol(")", "`,` and a further column, or `)`")
         return columns
 
@@ -195,7 +251,8 @@ class _Reader:
         seen: set[str] = set()
         for column in columns:
             if column.name.lower() in seen:
-                raise refusal(self._text, column.offset, f"column `{column.name}` occurs twice")
+                message = f"column `{column.name}` occurs twice"
+                self._faults.append(refusal(self._text, column.offset, message))
             seen.add(column.name.lower())
         if len(columns) > COLUMNS_MAX:
             raise refusal(self._text, columns[-1].offset, f"more than {COLUMNS_MAX} columns")
@@ -204,9 +261,7 @@ class _Reader:
         if not self._take_keyword("WITH"):
             return ()
         self._symbol("(", "options, as in WITH (deadline = '10s')")
-        options = [self._option()]
-        while self._take_symbol(","):
-            options.append(self._option())
+        options, _ = self._elements(self._option)
         self._symbol(")", "`,` and a further option, or `)`")
         return tuple(options)
 

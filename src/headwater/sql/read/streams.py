@@ -4,10 +4,13 @@ from collections.abc import Collection
 
 import msgspec
 
-from headwater.algebra.panes import WindowSpec
+from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.errors import ConfigurationError
+from headwater.plan.durations import duration_text, duration_us
+from headwater.plan.node_sets import is_plain, node_set, node_set_fault
 from headwater.plan.part import PARTS_MAX, Part
 from headwater.plan.query import TimeKind, Timing
+from headwater.plan.roster import Site
 from headwater.plan.timestamps import EXAMPLES, timestamp_us
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
@@ -19,11 +22,14 @@ STREAM_OPTIONS = {
     "lateness": "after which nothing more can come for a pane",
     "revise_every": "how often an answer is revised at most",
     "revise_for": "how long answers are revised",
-    "begin": "the first window: earliest, now, or a point in time",
+    "session_max": "how long a session can be; 12 gaps unless said",
+    "begin": "the first window: earliest, now, a point in time, or so long ago",
+    "extent": "how long it runs, from its first window's start on",
     "time": "what places a record: its timestamp (event), or its age (age)",
     "root": "the site that answers",
     "roots": "several sites that answer, each its part of the groups, with commas between them",
-    "sites": "the sites that are asked, with commas between them",
+    "sites": "the sites that are asked: names, globs (eu-*, !eu-test) or labels (tier = edge)",
+    "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")
 INSTALL_SLACK_US = 15_000_000
@@ -34,6 +40,8 @@ class Places(msgspec.Struct, frozen=True):
     roots: tuple[str, ...]
     """Who answers; with several of them, each has a part."""
     sites: tuple[str, ...]
+    node_set: str = ""
+    """By globs or labels; empty: as ``sites`` says."""
 
 
 def stream_options(statement: StreamStatement, text: str) -> Options:
@@ -59,25 +67,76 @@ def read_timing(options: Options) -> Timing:
     return timing
 
 
+def read_session_max_us(options: Options) -> int | None:
+    """None: it says nothing of it. Raises ``QueryRefused``."""
+    longest_s = options.duration_s("session_max", -1.0)
+    return None if longest_s < 0 else round(longest_s * MICROS)
+
+
+def check_sessions(options: Options, time: TimeKind, *, has_sessions: bool) -> None:
+    """Raises ``QueryRefused``."""
+    if not has_sessions and "session_max" in options.names():
+        raise options.refused(
+            "session_max",
+            "nothing here has sessions; wanted session_window(…, '30 minutes') in GROUP BY",
+        )
+    if has_sessions and time is TimeKind.AGE:
+        raise options.refused(
+            "time", "sessions go by the times of records, which age does not use; leave time out"
+        )
+
+
 def read_time(options: Options) -> TimeKind:
     """Raises ``QueryRefused``."""
     word = (options.text("time") or TimeKind.EVENT).strip().lower()
-    if word not in set(TimeKind):
+    if word not in (TimeKind.EVENT, TimeKind.AGE):
         raise options.refused("time", f"wanted 'event' or 'age', got '{word[:60]}'")
     return TimeKind(word)
 
 
-def read_places(options: Options, *, root: str, known: Collection[str]) -> Places:
-    """``known`` are the sites of the roster; empty where there is no roster to check against."""
-    places = Places(_roots(options, root), tuple(dict.fromkeys(_listed(options, "sites"))))
-    of_roots = "roots" if "roots" in options.names() else "root"
-    for option, names in ((of_roots, places.roots), ("sites", places.sites)):
-        for name in names:
-            if known and name not in known:
-                raise options.refused(
-                    option, f"no site `{name[:60]}`{choices('sites', known, near=name)}"
-                )
-    return places
+def read_places(options: Options, *, root: str, known: Collection[str | Site]) -> Places:
+    """``known`` are the sites of the roster, or their names where no more is known; empty where
+    there is no roster to check against."""
+    text = (options.text("sites") or "").strip()
+    if not is_plain(text):
+        _check_node_set(options, text, known)
+        return Places(_known_roots(options, root, known), (), text)
+    listed = tuple(dict.fromkeys(_listed(options, "sites")))
+    _check_known(options, "sites", listed, known)
+    return Places(_known_roots(options, root, known), listed)
+
+
+def _check_node_set(options: Options, text: str, known: Collection[str | Site]) -> None:
+    """By names alone nothing is known of labels: that is then for the agent to look at."""
+    sites = [one for one in known if isinstance(one, Site)]
+    names = [one for one in known if not isinstance(one, Site)]
+    if not sites and "=" not in text:
+        sites = [Site(number, name) for number, name in enumerate(names)]
+    fault = node_set_fault(text, sites) if sites else None
+    if fault is None:
+        try:
+            node_set(text)
+        except ValueError as error:
+            fault = str(error)
+    if fault is not None:
+        raise options.refused("sites", fault)
+
+
+def _known_roots(options: Options, root: str, known: Collection[str | Site]) -> tuple[str, ...]:
+    roots = _roots(options, root)
+    _check_known(options, "roots" if "roots" in options.names() else "root", roots, known)
+    return roots
+
+
+def _check_known(
+    options: Options, option: str, names: Collection[str], known: Collection[str | Site]
+) -> None:
+    there = [one.name if isinstance(one, Site) else one for one in known]
+    for name in names:
+        if there and name not in there:
+            raise options.refused(
+                option, f"no site `{name[:60]}`{choices('sites', there, near=name)}"
+            )
 
 
 def _roots(options: Options, default: str) -> tuple[str, ...]:
@@ -123,25 +182,86 @@ def read_parts(options: Options, stream: str, roots: tuple[str, ...]) -> tuple[P
     return parts
 
 
-def read_begin_pane(
+class Stay(msgspec.Struct, frozen=True):
+    """From which pane on a query is, and up to which."""
+
+    begin_pane: int | None
+    """The first pane of the first window; None: from the earliest record on."""
+    reads_past: bool | msgspec.UnsetType = msgspec.UNSET
+    end_pane: int | msgspec.UnsetType = msgspec.UNSET
+
+
+def read_stay(
     options: Options,
     window: WindowSpec,
     *,
+    time: TimeKind,
     default: str,
     now_us: int,
     slack_us: int = INSTALL_SLACK_US,
-) -> int | None:
-    """The first pane of the first window; None: from the earliest record on."""
+    ends: bool = False,
+) -> Stay:
+    """``begin`` and ``extent``. Raises ``QueryRefused``."""
     word = (options.text("begin") or default).strip().lower()
     if word == "earliest":
-        return None
+        _refuse_extent(options, "earliest", ends=ends)
+        return Stay(None)
     if word == "now":
         begin_us = now_us + slack_us
     elif "begin" in options.names():
-        begin_us = options.moment_us("begin")
+        begin_us = _begin_us(options, word, now_us=now_us)
     else:
         begin_us = _default_us(default)
-    return window.panes_of(window.first_window_from(begin_us)).start
+    _refuse_extent(options, "", ends=ends)
+    first = window.first_window_from(begin_us)
+    begin_pane = window.panes_of(first).start
+    is_past = word != "now" and not ends and window.window_start_us(first) < now_us
+    if is_past and time is TimeKind.AGE:
+        raise options.refused(
+            "begin",
+            "by age a begin in the past can't be: nobody knows how far the clocks were apart then; "
+            "write begin = 'now', or leave out time = 'age'",
+        )
+    return Stay(
+        begin_pane,
+        reads_past=True if is_past else msgspec.UNSET,
+        end_pane=_end_pane(options, window, first),
+    )
+
+
+def _begin_us(options: Options, word: str, *, now_us: int) -> int:
+    """A point in time, or a length of time before now: '2 hours ago'."""
+    if not word.endswith(" ago"):
+        return options.moment_us("begin")
+    back_us = duration_us(word.removesuffix(" ago"))
+    if back_us is None:
+        raise options.refused(
+            "begin", f"`{word[:60]}` is no length of time before now; write '2 hours ago', '3d ago'"
+        )
+    return now_us - back_us
+
+
+def _end_pane(options: Options, window: WindowSpec, first: int) -> int | msgspec.UnsetType:
+    """Behind the last window that ends within the extent."""
+    if "extent" not in options.names():
+        return msgspec.UNSET
+    extent_us = round(options.duration_s("extent", 0.0) * MICROS)
+    if extent_us < window.range_us:
+        raise options.refused(
+            "extent",
+            f"wanted an extent of one window ({duration_text(window.range_us)}) or longer, got "
+            f"'{(options.text('extent') or '')[:60]}'",
+        )
+    last = first + (extent_us - window.range_us) // window.slide_us
+    return window.panes_of(last).stop
+
+
+def _refuse_extent(options: Options, begin: str, *, ends: bool) -> None:
+    if "extent" in options.names() and (begin or ends):
+        why = f"with begin = '{begin}' nobody knows where it would end" if begin else "files end"
+        raise options.refused(
+            "extent", f"{why}; write a begin that is a point in time, or leave out extent"
+        )
 
 
 def _default_us(default: str) -> int:

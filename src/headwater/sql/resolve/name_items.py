@@ -5,9 +5,11 @@ import re
 from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES
+from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.column_names import NAME_LENGTH_MAX, name_fault
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.statements import NAME_PATTERN
+from headwater.sql.resolve.sequence_windows import SEQUENCE_WINDOW
 from headwater.sql.types.call_types import name_of
 
 
@@ -33,8 +35,8 @@ def item_name(item: exp.Expr, position: int) -> str:
     call = item.this if isinstance(item, exp.Filter) else item
     if isinstance(call, exp.Anonymous):
         name = name_of(call)
-        if name == "window":
-            return name
+        if name in (WINDOW_COLUMN, SEQUENCE_WINDOW):
+            return WINDOW_COLUMN
         argument = call.expressions[0] if len(call.expressions) == 1 else None
         if name in AGGREGATES and isinstance(argument, exp.Column) and item is call:
             return f"{name}_{argument.name}"[:NAME_LENGTH_MAX]

@@ -5,17 +5,20 @@ GROUP BY, HAVING, ORDER BY and later items. Where a name could be a column or an
 else, Spark's choice differs from clause to clause, so it is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from headwater.algebra.rows.columns import Column
+from headwater.algebra.rows.nested_types import field_types
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices
-from headwater.sql.read.sql_text import column, placed, sql_of
-from headwater.sql.resolve.find_window import is_window_call
-from headwater.sql.types.declared_types import field_types, value_type
+from headwater.sql.read.sql_text import column, name_sql, parse_expression, placed, sql_of
+from headwater.sql.resolve.find_window import SESSION_WINDOW, is_session_call, is_window_call
+from headwater.sql.types.call_types import name_of
+from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.refused_functions import advice
 
@@ -23,17 +26,28 @@ Aliases = Mapping[str, exp.Expr]
 """By name in lower case, the resolved expression."""
 
 WINDOW_FIELDS = ("start", "end")
+SESSION_FIELDS = "of a session write session_window.start or session_window.end"
 
 
 class Names:
     """What a name in the SELECT of one stream can mean."""
 
-    def __init__(self, source: Source, table_alias: str) -> None:
+    def __init__(self, source: Source, table_alias: str, *, gap_us: int | None = None) -> None:
+        """``gap_us``: of the sessions that are grouped by; None: windows are."""
         self._source = source
+        self._gap_us = gap_us
         self._qualifiers = {source.name.lower(), table_alias.lower()}
         if table_alias.lower() != source.name.lower():
             self._qualifiers = {table_alias.lower()}
         self._columns = {column.name.lower(): column for column in source.columns}
+
+    def add_view(self, columns: Iterable[Column], alias: str) -> None:
+        """A view adds columns to every record."""
+        self._columns |= {column.name.lower(): column for column in columns}
+        self._qualifiers |= {alias.lower()} - {""}
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._columns
 
     def resolved(self, tree: exp.Expr, aliases: Aliases, *, alias_first: bool) -> exp.Expr:
         """A new tree over the source's columns and the window. Raises ``Objection``.
@@ -43,10 +57,16 @@ class Names:
         """
 
         def resolve(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Dot) and is_session_call(node.this):
+                return self._session_field(node.expression, node)
+            if is_session_call(node):
+                raise Objection(node, SESSION_FIELDS)
             if isinstance(node, exp.Dot) and is_window_call(node.this):
                 return self._window_field(node.expression, node)
             if is_window_call(node):
                 return placed(column(WINDOW_COLUMN), node)
+            if isinstance(node, exp.Anonymous) and name_of(node) == "struct":
+                return _named_struct(node).transform(resolve)
             if isinstance(node, exp.Dot):
                 return self._below(resolve(node.this), node.expression, node)
             if isinstance(node, exp.Column):
@@ -99,6 +119,8 @@ class Names:
             )
         if qualifier == WINDOW_COLUMN:
             return self._window_field(node.this, node)
+        if qualifier == SESSION_WINDOW and self._gap_us is not None:
+            return self._session_field(node.this, node)
         if qualifier and qualifier not in self._qualifiers:
             raise Objection(
                 node, f"no source `{node.table}`{choices('sources', sorted(self._qualifiers))}"
@@ -125,22 +147,72 @@ class Names:
 
     def _window_field(self, name: exp.Expr, node: exp.Expr) -> exp.Expr:
         field = name.name.lower()
+        if self._gap_us is not None:
+            raise Objection(node, SESSION_FIELDS)
         if field not in WINDOW_FIELDS:
             raise Objection(
                 node, f"a window has no `{name.name}`; write window.start or window.end"
             )
         return placed(column(field, WINDOW_COLUMN), node)
 
+    def session_times(self) -> tuple[exp.Expr, exp.Expr]:
+        """The first and the last time of a session, over records."""
+        time = name_sql(self._source.time_column)
+        return parse_expression(f"MIN({time})"), parse_expression(f"MAX({time})")
+
+    def _session_field(self, name: exp.Expr, node: exp.Expr) -> exp.Expr:
+        """What Spark calls its start and its end, which is a gap after the last time."""
+        field = name.name.lower()
+        if field not in WINDOW_FIELDS or self._gap_us is None:
+            raise Objection(node, SESSION_FIELDS)
+        first, last = self.session_times()
+        if field == "start":
+            return placed(first, node)
+        end = f"TIMESTAMP_MICROS(UNIX_MICROS({sql_of(last)}) + {self._gap_us})"
+        return placed(parse_expression(end), node)
+
     def _unknown(self, node: exp.Column) -> str:
         refused = advice(node.name.lower())
         if refused is not None:
             return refused
-        names = [found.name for found in self._source.columns]
+        names = [found.name for found in self._columns.values()]
         known = choices("columns", names, near=node.name)
         return f"no column `{node.name}` in source `{self._source.name}`{known}"
+
+
+def _named_struct(node: exp.Anonymous) -> exp.Expr:
+    """``struct(a, b AS c, d + 1)`` with the names that Spark gives: a column's own, an alias, or
+    the number of the argument. What stands for a column later, such as that of a partial, would
+    give its own."""
+    arguments: list[exp.Expr] = []
+    for number, value in enumerate(node.expressions, start=1):
+        is_path = isinstance(value, exp.Dot | exp.Bracket) or (
+            isinstance(value, exp.Column) and value.args.get("db")
+        )
+        if is_path:
+            raise Objection(
+                value, f"give `{sql_of(value)[:60]}` a name within struct(…): struct(… AS name)"
+            )
+        is_named = isinstance(value, exp.Alias | exp.Column)
+        name = value.alias_or_name if is_named else f"col{number}"
+        arguments += [exp.Literal.string(name), value.unalias().copy()]
+    return placed(exp.Anonymous(this="named_struct", expressions=arguments), node)
 
 
 def _in_brackets(alias: exp.Expr, old: exp.Expr) -> exp.Expr:
     copy = alias.copy()
     is_inside = old.parent is not None and isinstance(copy, exp.Binary | exp.Unary)
     return placed(exp.Paren(this=copy) if is_inside else copy, old)
+
+
+def with_window_column(tree: exp.Expr) -> exp.Expr:
+    """The user's tree with the name of the window where its call is repeated."""
+
+    def rename(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Dot) and is_window_call(node.this):
+            return column(node.expression.name, WINDOW_COLUMN)
+        if isinstance(node, exp.Dot) and is_session_call(node.this):
+            return column(node.expression.name, SESSION_WINDOW)
+        return column(WINDOW_COLUMN) if is_window_call(node) else node
+
+    return tree.transform(rename)

@@ -1,4 +1,5 @@
-"""Slots: each stands for the n-th key or the n-th aggregate call of a grouping, so an item can be
+"""Slots: each stands for the n-th key or the n-th aggregate call of a grouping, or for the number
+of its grouping set, so an item can be
 written over records, over merged partials, or over anything else that can fill the slots."""
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from headwater.sql.read.sql_text import column
 
 KEY = "#key"
 CALL = "#call"
+NUMBER = "#number"
 """Slots are columns of tables that no text can name."""
 
 
@@ -20,8 +22,8 @@ def slot(kind: str, index: int) -> exp.Column:
 
 
 def slot_of(node: exp.Expr) -> tuple[str, int] | None:
-    """(KEY or CALL, its index) for a slot."""
-    if isinstance(node, exp.Column) and node.table in (KEY, CALL):
+    """(KEY, CALL or NUMBER, its index) for a slot."""
+    if isinstance(node, exp.Column) and node.table in (KEY, CALL, NUMBER):
         return node.table, int(node.name)
     return None
 

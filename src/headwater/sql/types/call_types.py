@@ -6,14 +6,12 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES
-from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.sql_text import sql_of
 from headwater.sql.types.functions import CAST_FUNCTIONS, FUNCTIONS, KINDS, Function, takes
+from headwater.sql.types.lambda_types import FORMS
 from headwater.sql.types.refused_functions import advice
-from headwater.sql.types.type_rules import VOID, arithmetic_type, can_cast, common_type
-
-PLACES_LENGTH_MAX = 10
+from headwater.sql.types.result_types import quoted_text, result_type
+from headwater.sql.types.type_rules import VOID, can_cast
 
 
 def call_type(call: exp.Anonymous, types: Sequence[str]) -> str:
@@ -23,11 +21,10 @@ def call_type(call: exp.Anonymous, types: Sequence[str]) -> str:
         if not can_cast(types[0], name):
             raise Objection(call, f"Spark has no CAST from {types[0]} to {name}")
         return name
-    function = FUNCTIONS.get(name)
-    if function is None:
+    forms = FUNCTIONS.get(name)
+    if forms is None:
         raise Objection(call, not_available(name))
-    _check_arguments(call, function, types)
-    return _result(call, function, types)
+    return _result(call, _form(call, forms, types), types)
 
 
 def is_integer_literal(node: exp.Expr) -> bool:
@@ -42,84 +39,61 @@ def name_of(call: exp.Anonymous) -> str:
 
 def not_available(name: str) -> str:
     """Why a function is not available, and what is near it."""
+    if name in ("site", "region", "label"):
+        return f"{name} stands in GROUP BY alone, as site(), region() or label('tier')"
     if name in AGGREGATES:
         return f"{name} is an aggregate, which can't stand here"
     refused = advice(name)
     if refused is not None:
         return refused
-    near = get_close_matches(name[:60], [*FUNCTIONS, *AGGREGATES], n=3)
+    near = get_close_matches(name[:60], [*FUNCTIONS, *FORMS, *AGGREGATES], n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     aggregates = ", ".join(AGGREGATES)
     return f"function `{name[:60]}` is not available{hint} (aggregates: {aggregates})"
 
 
-def _check_arguments(call: exp.Anonymous, function: Function, types: Sequence[str]) -> None:
-    if not function.takes_count(len(types)):
-        raise Objection(call, f"wanted {function}, got {len(types)} arguments")
+def _form(call: exp.Anonymous, forms: Sequence[Function], types: Sequence[str]) -> Function:
+    """The first that the arguments fit. Raises ``Objection``."""
+    counted = [form for form in forms if form.takes_count(len(types))]
+    if not counted:
+        wanted = " or ".join(map(str, forms))
+        raise Objection(call, f"wanted {wanted}, got {len(types)} arguments")
+    for form in counted:
+        if _misfit(call, form, types) is None:
+            return form
+    if len(counted) > 1:
+        wanted, got = " or ".join(map(str, counted)), ", ".join(types)
+        raise Objection(call, f"wanted {wanted}, got {got}; write a CAST")
+    position = _misfit(call, counted[0], types) or 0
+    kind = counted[0].kind_of(position)
+    raise Objection(
+        call,
+        f"{counted[0].name} takes {KINDS[kind][0]} as argument {position + 1}, got "
+        f"{types[position]}; write a CAST",
+    )
+
+
+def _misfit(call: exp.Anonymous, form: Function, types: Sequence[str]) -> int | None:
+    """The first argument that is not of its kind; None: all are."""
     for position, found in enumerate(types):
-        kind = function.kind_of(position)
-        is_fit = takes(kind, found)
+        kind, node = form.kind_of(position), call.expressions[position]
+        is_fit = takes(kind, found, types[0])
         if kind == "literal":
-            is_fit = is_integer_literal(call.expressions[position])
+            is_fit = is_integer_literal(node)
+        elif kind == "quoted":
+            is_fit = quoted_text(node) is not None
+        elif kind == "flag":
+            is_fit = isinstance(node, exp.Boolean)
         if not is_fit:
-            raise Objection(
-                call,
-                f"{function.name} takes {KINDS[kind][0]} as argument {position + 1}, got {found}; "
-                "write a CAST",
-            )
+            return position
+    return None
 
 
 def _result(call: exp.Anonymous, function: Function, types: Sequence[str]) -> str:
-    rule = function.result.removeprefix("$")
-    if rule == function.result:
-        return rule
-    match rule:
-        case "1":
-            found: str | None = types[0]
-        case "common":
-            found = _common(types)
-        case "common_from_second":
-            found = _common(types[1:])
-        case "whole":
-            found = _whole(types[0])
-        case "round":
-            found = _rounded(types[0], call)
-        case operator:
-            found = arithmetic_type(operator, types[0], types[1])
+    if not function.result.startswith("$"):
+        return function.result
+    found = result_type(function.result.removeprefix("$"), call, types)
     if found is None or found == VOID:
         got = ", ".join(types)
         raise Objection(call, f"the type of {function.name}({got}) is not known; write a CAST")
     return found
-
-
-def _common(types: Sequence[str]) -> str | None:
-    found: str | None = VOID
-    for type_name in types:
-        found = common_type(found, type_name) if found is not None else None
-    return found
-
-
-def _whole(type_name: str) -> str:
-    digits = decimal_digits(type_name)
-    if digits is None:
-        return "bigint"
-    precision, scale = digits
-    return decimal_type(precision - scale + 1 if scale else precision, 0)
-
-
-def _rounded(type_name: str, call: exp.Anonymous) -> str | None:
-    """Rounding keeps the type; of a decimal it keeps the places that are asked for."""
-    digits = decimal_digits(type_name)
-    if digits is None:
-        return type_name
-    places = _places(call.expressions[1]) if len(call.expressions) > 1 else 0
-    if places < 0:
-        return None
-    scale = min(digits[1], places)
-    return decimal_type(min(digits[0] - digits[1] + 1 + scale, DECIMAL_DIGITS_MAX), scale)
-
-
-def _places(node: exp.Expr) -> int:
-    """Beyond what a decimal has, it does not matter how many are asked for."""
-    text = sql_of(node)
-    return int(text) if len(text) <= PLACES_LENGTH_MAX else (-1 if text.startswith("-") else 99)

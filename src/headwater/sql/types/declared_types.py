@@ -13,8 +13,16 @@ most so many characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
+from headwater.algebra.rows.nested_types import (
+    element_type,
+    field_of,
+    field_types,
+    is_nested,
+    key_type,
+    split_types,
+    struct_type,
+)
 from headwater.plan.sources.column_names import name_fault
 from headwater.sql.read.sql_text import name_sql
 from headwater.sql.types.type_rules import named_type
@@ -33,7 +41,6 @@ _SPELLED = {
     "intervalyeartomonth": "interval year to month",
 }
 _SIZED = re.compile(r"((?:var)?char|character)\((\d{1,7})\)")
-_FIELD = re.compile(r"\s*(?:`((?:[^`]|``)+)`|(\w+))\s*:?\s*(.*)", re.DOTALL)
 
 
 def declared_type(text: str, *, depth: int = 0) -> str | None:
@@ -42,7 +49,7 @@ def declared_type(text: str, *, depth: int = 0) -> str | None:
         return None
     match = re.fullmatch(r"\s*(array|map|struct)\s*<(.*)>\s*", text, re.IGNORECASE | re.DOTALL)
     if match is not None:
-        return _nested(match[1].lower(), list(_split(match[2])), depth + 1)
+        return _nested(match[1].lower(), list(split_types(match[2])), depth + 1)
     name = "".join(text.lower().split())
     sized = _SIZED.fullmatch(name)
     if sized is not None:
@@ -65,39 +72,29 @@ def _nested(kind: str, parts: list[str], depth: int) -> str | None:
 def _struct(parts: list[str], depth: int) -> str | None:
     fields: dict[str, str] = {}
     for part in parts:
-        match = _FIELD.fullmatch(part)
-        name = (match[1] or "").replace("``", "`") or match[2] if match is not None else ""
-        type_ = declared_type(match[3], depth=depth) if match is not None else None
+        name, text = field_of(part) or ("", "")
+        type_ = declared_type(text, depth=depth)
         is_new = name.lower() not in {known.lower() for known in fields}
         if type_ is None or not is_new or name_fault(name) is not None:
             return None
         fields[name] = type_
-    if not 0 < len(fields) <= FIELDS_MAX:
-        return None
-    return f"struct<{','.join(f'{name_sql(name)}:{type_}' for name, type_ in fields.items())}>"
-
-
-def _split(text: str) -> Iterator[str]:
-    """At the commas that stand in no brackets."""
-    depth, part, in_name = 0, "", False
-    for symbol in text:
-        in_name ^= symbol == "`"
-        if not in_name:
-            depth += (symbol in "<(") - (symbol in ">)")
-        if symbol == "," and not depth and not in_name:
-            yield part
-            part = ""
-        else:
-            part += symbol
-    yield part
+    return struct_type(fields, name_sql) if 0 < len(fields) <= FIELDS_MAX else None
 
 
 def value_type(type_: str) -> str:
     """The type of a column in expressions.
 
-    >>> value_type("varchar(10)"), value_type("int")
-    ('string', 'int')
+    >>> value_type("varchar(10)"), value_type("int"), value_type("array<struct<a:char(3)>>")
+    ('string', 'int', 'array<struct<a:string>>')
     """
+    key, element = key_type(type_), element_type(type_)
+    if key is not None and element is not None:
+        return f"map<{value_type(key)},{value_type(element)}>"
+    if element is not None:
+        return f"array<{value_type(element)}>"
+    if is_nested(type_):
+        fields = field_types(type_)
+        return struct_type({name: value_type(one) for name, one in fields.items()}, name_sql)
     return "string" if length_max(type_) is not None else type_
 
 
@@ -105,24 +102,3 @@ def length_max(type_: str) -> int | None:
     """Of ``varchar(n)`` and ``char(n)``, in characters."""
     sized = _SIZED.fullmatch(type_)
     return None if sized is None else int(sized[2])
-
-
-def is_nested(type_: str) -> bool:
-    return type_.startswith(("array<", "map<", "struct<"))
-
-
-def element_type(type_: str) -> str | None:
-    """Of an array's elements or a map's values."""
-    match = re.fullmatch(r"(array|map)<(.*)>", type_)
-    return None if match is None else list(_split(match[2]))[-1]
-
-
-def field_types(type_: str) -> dict[str, str]:
-    """Of a struct, by name."""
-    match = re.fullmatch(r"struct<(.*)>", type_)
-    found = {}
-    for part in _split(match[1]) if match is not None else ():
-        field = _FIELD.fullmatch(part)
-        assert field is not None, "it is written here"
-        found[(field[1] or "").replace("``", "`") or field[2]] = field[3]
-    return found

@@ -5,19 +5,29 @@ know, a function that is not listed, or arguments that Spark would have to guess
 ``Objection`` that says what to write instead. Only what passes here is ever run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from headwater.algebra.rows.nested_types import element_type, field_types, is_nested, key_type
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, INTEGERS, decimal_digits, decimal_type
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.sql_text import sql_of
 from headwater.sql.types.call_types import call_type, is_integer_literal, name_of
-from headwater.sql.types.declared_types import element_type, field_types, is_nested, value_type
+from headwater.sql.types.declared_types import declared_type, value_type
+from headwater.sql.types.interval_types import (
+    family_of,
+    interval_arithmetic,
+    literal_interval,
+    named_interval,
+)
+from headwater.sql.types.lambda_types import DEPTH_MAX, lambda_call_type, takes_lambda
 from headwater.sql.types.literal_checks import check_literals
 from headwater.sql.types.refused_nodes import brief, unknown_node
+from headwater.sql.types.result_types import part_type
 from headwater.sql.types.type_rules import (
+    TIMES,
     VOID,
     arithmetic_type,
     can_cast,
@@ -35,8 +45,6 @@ INT_MAX = (1 << 31) - 1
 BIGINT_MAX = (1 << 63) - 1
 
 AVAILABLE_TYPES = "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, …"
-TAKE_NESTED = ("isnull", "isnotnull")
-"""Functions to which a nested value may be given as a whole."""
 ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -46,6 +54,15 @@ ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.IntDiv: "DIV",
 }
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+UNIT_FUNCTIONS = {
+    **dict.fromkeys(("date_add", "dateadd", "timestampadd"), "timestamp"),
+    **dict.fromkeys(("date_diff", "datediff", "timestampdiff"), "bigint"),
+}
+"""With a word for the unit as their first argument, and what they then yield."""
+UNITS = (
+    "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH",
+    "QUARTER", "YEAR",
+)  # fmt: skip
 PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
 BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 
@@ -53,8 +70,9 @@ BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 def type_of(node: exp.Expr, columns: ColumnTypes) -> str:
     """The Spark type of this expression. Raises ``Objection``, also for one whose value may become
     too large, or whose literals Spark would refuse when it runs."""
-    found = _Typing(columns).of(node)
-    check_sizes(node)
+    typing = _Typing(columns)
+    found = typing.of(node)
+    check_sizes(node, typing.of)
     check_literals(node)
     return found
 
@@ -63,6 +81,8 @@ class _Typing:
     def __init__(self, columns: ColumnTypes) -> None:
         self._found: dict[int, str] = {}
         """By the identity of the node; the tree outlives this walk."""
+        self._variables: list[Mapping[str, str]] = []
+        """Of the lambdas around the node that is looked at, the innermost last."""
         self._rules: dict[type[exp.Expr], Callable[..., str]] = {
             exp.Column: columns,
             exp.Literal: literal_type,
@@ -84,6 +104,9 @@ class _Typing:
             exp.TryCast: self._cast,
             exp.Anonymous: self._call,
             exp.Bracket: self._reached,
+            exp.Extract: self._part,
+            exp.Identifier: self._variable,
+            exp.Interval: literal_interval,
             **dict.fromkeys(ARITHMETIC, self._arithmetic),
             **dict.fromkeys(COMPARISONS, self._compared),
             **dict.fromkeys(PATTERNS, self._pattern),
@@ -110,16 +133,23 @@ class _Typing:
 
     def _negated(self, node: exp.Neg) -> str:
         found = self.of(node.this)
-        if not is_number(found):
+        if not is_number(found) and family_of(found) is None:
             raise Objection(node, f"a minus takes a number, and `{brief(node.this)}` is {found}")
         return found
 
     def _arithmetic(self, node: exp.Binary) -> str:
         operator = ARITHMETIC[type(node)]
-        if isinstance(node.right, exp.Interval):
-            return self._moved(node, node.left)
+        if isinstance(node.right, exp.Add | exp.Sub):
+            raise Objection(
+                node, f"write brackets: ({brief(node.right)}), or one INTERVAL for each sign"
+            )
         left, right = self._operand(node.left, node.right), self._operand(node.right, node.left)
-        found = arithmetic_type(operator, left, right)
+        has_number = is_number(left) or is_number(right)
+        found = arithmetic_type(operator, left, right) or interval_arithmetic(
+            operator, left, right, is_number=has_number
+        )
+        if found is None and left == "date" and right in INTEGERS[:3] and operator in "+-":
+            found = "date"
         if found is None:
             raise Objection(node, _no_arithmetic(operator, left, right))
         return found
@@ -131,19 +161,6 @@ class _Typing:
         if digits and decimal_digits(self.of(other)) is not None:
             return decimal_type(min(len(digits), DECIMAL_DIGITS_MAX), 0)
         return found
-
-    def _moved(self, node: exp.Binary, moment: exp.Expr) -> str:
-        """timestamp ± INTERVAL; a date becomes a timestamp or not by the unit, so it is refused."""
-        is_move = isinstance(node, exp.Add | exp.Sub) and self.of(moment) == "timestamp"
-        amount, unit = node.right.this, node.right.args.get("unit")
-        is_literal = isinstance(amount, exp.Literal) and type(unit) is exp.Var
-        if not (is_move and is_literal and amount.name.isdecimal()):
-            raise Objection(
-                node,
-                "an INTERVAL is added to or taken from a timestamp, as in ts + INTERVAL '1' HOUR; "
-                "for dates write date_add(d, 1) or add_months(d, 1)",
-            )
-        return "timestamp"
 
     def _bits(self, node: exp.Expr) -> str:
         operands = _operands(node)
@@ -172,9 +189,6 @@ class _Typing:
 
     def _check_comparable(self, node: exp.Expr, left: exp.Expr, right: exp.Expr) -> None:
         types = self.of(left), self.of(right)
-        for operand, found in zip((left, right), types, strict=True):
-            if is_nested(found):
-                raise Objection(operand, _take_out(operand, found))
         if not can_compare(*types):
             raise Objection(
                 node,
@@ -240,7 +254,7 @@ class _Typing:
 
     def _cast(self, node: exp.Cast | exp.TryCast) -> str:
         extra = [name for name in ("format", "action", "default") if node.args.get(name)]
-        wanted = None if extra else named_type(sql_of(node.args["to"]))
+        wanted = None if extra else cast_target(sql_of(node.args["to"]))
         if wanted is None:
             raise Objection(node, f"no CAST to {sql_of(node.args['to'])}; types: {AVAILABLE_TYPES}")
         found = self.of(node.this)
@@ -249,11 +263,44 @@ class _Typing:
         return wanted
 
     def _call(self, node: exp.Anonymous) -> str:
-        types = [self.of(argument) for argument in node.expressions]
-        for argument, found in zip(node.expressions, types, strict=True):
-            if is_nested(found) and name_of(node) not in TAKE_NESTED:
-                raise Objection(argument, _take_out(argument, found))
-        return call_type(node, types)
+        if takes_lambda(node):
+            return lambda_call_type(node, self.of, self._within)
+        if name_of(node) in UNIT_FUNCTIONS and _unit(node) is not None:
+            return self._by_unit(node)
+        return call_type(node, [self.of(argument) for argument in node.expressions])
+
+    def _within(self, body: exp.Expr, variables: Mapping[str, str]) -> str:
+        """The type of what a lambda yields."""
+        if len(self._variables) == DEPTH_MAX:
+            raise Objection(body, f"lambdas within lambdas, at most {DEPTH_MAX} deep")
+        self._variables.append(variables)
+        found = self.of(body)
+        self._variables.pop()
+        return found
+
+    def _variable(self, node: exp.Identifier) -> str:
+        for variables in reversed(self._variables):
+            if node.name in variables:
+                return variables[node.name]
+        raise Objection(node, f"`{node.name[:60]}` is neither a column nor a variable of a lambda")
+
+    def _part(self, node: exp.Extract) -> str:
+        return part_type(node, node.this.name, self.of(node.expression))
+
+    def _by_unit(self, node: exp.Anonymous) -> str:
+        """``timestampadd(HOUR, 2, ts)`` and ``timestampdiff(MINUTE, a, b)``."""
+        name, result = name_of(node), UNIT_FUNCTIONS[name_of(node)]
+        unit, (first, second) = _unit(node), [self.of(one) for one in node.expressions[1:]]
+        is_added = result == "timestamp"
+        is_fit = first in INTEGERS if is_added else first in TIMES
+        if unit not in UNITS or not is_fit or second not in TIMES:
+            wanted = "HOUR, 2, ts" if is_added else "MINUTE, a, b"
+            raise Objection(
+                node,
+                f"wanted {name}({wanted}), with a unit of {', '.join(UNITS)}; got {unit}, "
+                f"{first} and {second}",
+            )
+        return result
 
     def _reached(self, node: exp.Bracket) -> str:
         """A value within another: an array's by its index, a map's by its key, a struct's by its
@@ -267,24 +314,41 @@ class _Typing:
                 f"`{brief(node.this)}` is {found}, with nothing in it to reach by […]; of JSON in "
                 "a string write get_json_object(x, '$.a[0]')",
             )
-        fields = field_types(found)
+        fields = {name.lower(): type_ for name, type_ in field_types(found).items()}
         if fields:
             name = within.name if is_text else ""
-            if name not in fields:
-                raise Objection(node, f"no `{name}` in it{choices('fields', fields, near=name)}")
-            return value_type(fields[name])
-        if found.startswith("map<") and not is_text:
-            raise Objection(node, "a map takes a key in quotes, as in m['key']")
-        if found.startswith("array<") and self.of(within) not in INTEGERS:
+            if name.lower() not in fields:
+                known = choices("fields", field_types(found), near=name)
+                raise Objection(node, f"no `{name}` in it{known}")
+            return value_type(fields[name.lower()])
+        index, key = self.of(within), key_type(found)
+        if key is not None and common_type(key, index) != key:
+            raise Objection(
+                node, f"this map takes a key of type {key}, as in m['key'], got {index}"
+            )
+        if key is None and index not in INTEGERS:
             raise Objection(node, "an array takes an index, as in tags[0]")
         return value_type(element_type(found) or "")
 
 
-def _take_out(node: exp.Expr, found: str) -> str:
-    return (
-        f"`{brief(node)}` is {found}; take a value out of it, as in a.b, tags[0] or m['key']: "
-        "of nested values as a whole there is count and IS NULL"
-    )
+def cast_target(text: str) -> str | None:
+    """The type that a CAST names; None: there is none to cast to.
+
+    >>> cast_target("ARRAY<STRUCT<a: INT>>"), cast_target("DOUBLE"), cast_target("VARCHAR(3)")
+    ('array<struct<a:int>>', 'double', None)
+    """
+    found = named_type(text) or named_interval(text)
+    if found is None:
+        declared = declared_type(text)
+        is_one = declared is not None and value_type(declared) == declared
+        found = declared if is_one else None
+    return found
+
+
+def _unit(call: exp.Anonymous) -> str | None:
+    """The word before the arguments of ``timestampadd``; None: there is none."""
+    first = call.expressions[0] if len(call.expressions) == 3 else None
+    return str(first.name).upper() if type(first) is exp.Var else None
 
 
 def literal_type(node: exp.Literal) -> str:
@@ -311,10 +375,11 @@ def literal_type(node: exp.Literal) -> str:
 
 
 def _no_arithmetic(operator: str, left: str, right: str) -> str:
-    if left == right == "timestamp":
-        return "for the time between two timestamps write unix_micros(a) - unix_micros(b)"
-    if "date" in (left, right):
-        return "for dates write date_add(d, 1), date_sub(d, 1) or datediff(a, b)"
+    if "date" in (left, right) or "timestamp" in (left, right):
+        return (
+            f"`{operator}` has no meaning for {left} and {right}; write ts + INTERVAL '1' HOUR, "
+            "a - b, date_add(d, 1) or datediff(a, b)"
+        )
     if operator == "+" and "string" in (left, right):
         return f"`+` adds numbers, got {left} and {right}; write || to join strings, or a CAST"
     return f"`{operator}` takes numbers, got {left} and {right}; write a CAST"

@@ -114,6 +114,12 @@ def _not_zero(arguments: Arguments) -> str | None:
     return "parts are numbered from 1, or from -1 backwards" if _number(arguments, 2) == 0 else None
 
 
+def _share(arguments: Arguments) -> str | None:
+    if len(arguments) < 2 or isinstance(arguments[1], exp.Literal):
+        return None
+    return f"wanted a share in figures, such as 0.5; got `{brief(arguments[1])}`"
+
+
 def _chosen(arguments: Arguments) -> str | None:
     number = _number(arguments, 0)
     if number is None or 1 <= number < len(arguments):
@@ -162,4 +168,5 @@ CHECKS: dict[str, Check] = {
     "split_part": _not_zero,
     "elt": _chosen,
     "format_string": _format,
+    "kll_sketch_get_quantile_bigint": _share,
 }

@@ -17,10 +17,13 @@ BRIEF_MAX = 60
 _NO_SUBQUERY = "subqueries are not available; write the condition or expression itself"
 _ADVICE: dict[type[exp.Expr], str] = {
     exp.Window: "window functions (OVER) need all records in one place; aggregate with GROUP BY, "
-    "and rank each window's answer with ORDER BY … LIMIT",
+    "and rank each window's answer with ORDER BY … LIMIT, or with row_number in QUALIFY",
     exp.Subquery: _NO_SUBQUERY,
     exp.Select: _NO_SUBQUERY,
     exp.Exists: _NO_SUBQUERY,
+    exp.IgnoreNulls: "IGNORE NULLS is not available, and not needed: aggregates pass over NULL, "
+    "any_value too; leave it out",
+    exp.RespectNulls: "RESPECT NULLS is not available: aggregates pass over NULL; leave it out",
     exp.WithinGroup: "WITHIN GROUP needs all values in one place; take min, max and avg, or "
     "GROUP BY a bucket such as floor(x / 10) and count(*)",
 }

@@ -2,12 +2,15 @@
 
 from msgspec import UnsetType
 
+from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
+from headwater.algebra.windows.sequence_grid import SequenceGrid
+from headwater.algebra.windows.sessions import Sessions
+from headwater.algebra.windows.sliding_window import can_move, slides
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
-from headwater.plan.timestamps import timestamp_text
 from headwater.sql.read.sql_text import pretty
 
 
@@ -15,11 +18,16 @@ def explain(query: Query) -> str:
     """The plan from the records up to the answer, with the place of each part."""
     sections = [
         (f"stream {_name(query)}", _about(query)),
-        (f"site    {', '.join(query.sites) or 'every site with data'}", _site(query)),
-        ("network every relay on the way", _network(query.program)),
+        (f"site    {_asked(query)}", _site(query)),
+        ("network every relay on the way", _network(query)),
         (f"root    {query.root}", _root(query)),
     ]
     return "\n\n".join(f"{title}\n{_indented(body)}" for title, body in sections) + "\n"
+
+
+def _asked(query: Query) -> str:
+    named = query.node_set if isinstance(query.node_set, str) else ", ".join(query.sites)
+    return named or "every site with data"
 
 
 def _name(query: Query) -> str:
@@ -28,13 +36,12 @@ def _name(query: Query) -> str:
 
 def _about(query: Query) -> str:
     window, source = query.window, query.program.source
-    slide = f" every {duration_text(window.slide_us)}" if window.slide_us < window.range_us else ""
     start = f" from {duration_text(window.start_us)}" if window.start_us else ""
     return "\n".join(
         [
             f"source  {source.name}: {source.format} {source.path}, time {_time(source)}",
-            f"window  {duration_text(window.range_us)}{slide}{start}, "
-            f"panes of {duration_text(window.pane_us)}, {window.panes_per_window} a window",
+            f"window  {query.grid_text}{start}, "
+            f"panes of {query.length_text(window.pane_us)}, {window.panes_per_window} a window",
             f"begin   {_begin(query)}",
             f"query   {query.id}",
         ]
@@ -47,14 +54,18 @@ def _time(source: Source) -> str:
 
 
 def _begin(query: Query) -> str:
+    if query.numbers is not None and query.numbers.from_now:
+        return "at each site the first pane after the number that it reads first"
     if query.begin_pane is None:
         return "the earliest record"
-    start = timestamp_text(query.window.pane_start_us(query.begin_pane))
+    start = query.bound_text(query.window.pane_start_us(query.begin_pane))
     return f"{start}, pane {query.begin_pane}"
 
 
 def _site(query: Query) -> str:
     timing = query.timing
+    if query.numbers is not None:
+        return _counting_site(query, query.numbers)
     sealed = "when the site's retention is over"
     if timing.lateness_s is not None:
         sealed = f"after {_seconds(timing.lateness_s)}"
@@ -67,27 +78,93 @@ def _site(query: Query) -> str:
     )
 
 
-def _network(program: Program) -> str:
-    """What one row of a summary is, and how rows of the same keys become one."""
-    keys = [f"{key.name} {key.type}" for key in program.keys]
+def _counting_site(query: Query, grid: SequenceGrid) -> str:
+    sealed = f"seals it after {grid.lateness} more" if grid.lateness else "seals it at once"
+    closing = f"{grid.disorder} beyond its end" if grid.disorder else "at or beyond its end"
+    return "\n".join(
+        [
+            f"reads {', '.join(query.program.columns_used)}",
+            f"closes a pane when it reads {grid.column} {closing} in a record that WHERE keeps, "
+            f"{sealed}; no clock does",
+            pretty(query.program.site_sql),
+        ]
+    )
+
+
+def _network(query: Query) -> str:
+    """What one row of a summary is, how rows of the same keys become one, and who can do that."""
+    program = query.program
+    visible = len(visible_keys(program))
+    keys = [f"{key.name} {key.type}" for key in program.keys[:visible]]
+    keys += [f"{key.name} {key.type} (hidden)" for key in program.keys[visible:]]
     lines = [f"one row for each {', '.join(keys)}" if keys else "one row"]
     lines += [
         f"{partial.name} {partial.type} merges by {partial.merge}" for partial in program.partials
     ]
+    if not isinstance(program.first, UnsetType):
+        lines.append(_first(program.first))
+    if not isinstance(query.needs, UnsetType):
+        lines.append(
+            f"needs {', '.join(query.needs)}: agents that do not know it forward apart, and "
+            "decline for their own sites"
+        )
+    lines += [
+        f"{fold.name} {fold.type} is folded at the root: {fold.fold} of {', '.join(fold.over)}"
+        for fold in folded_columns(program)
+    ]
     return "\n".join(lines)
+
+
+def _first(first: FirstRows) -> str:
+    terms = [
+        f"{term.column}{' DESC' if term.is_descending else ''}"
+        f"{' NULLS LAST' if term.nulls_last and not term.is_descending else ''}"
+        f"{' NULLS FIRST' if term.is_descending and not term.nulls_last else ''}"
+        for term in first.order
+    ]
+    within = f" of each {', '.join(first.within)}" if first.within else ""
+    return f"sites and relays keep the first {first.limit}{within} by {', '.join(terms)}"
 
 
 def _root(query: Query) -> str:
     timing = query.timing
     columns = [f"{column.name} {column.type}" for column in query.program.output]
+    near = [f"near, not exact: {line}" for line in query.bounds.lines()]
+    since = "its end" if query.numbers is None else "a site has closed its last pane"
     return "\n".join(
         [
-            f"answers a window at the latest {_seconds(timing.deadline_s)} after its end; revises "
-            f"at most every {_seconds(timing.revise_every_s)}, for {_seconds(timing.revise_for_s)}",
+            f"answers a window at the latest {_seconds(timing.deadline_s)} after {since}; "
+            f"revises at most every {_seconds(timing.revise_every_s)}, "
+            f"for {_seconds(timing.revise_for_s)}",
+            _building(query),
+            *_sets(query.program),
             pretty(query.program.root_sql),
             f"yields {WINDOW_COLUMN}, {', '.join(columns)}",
+            *near,
         ]
     )
+
+
+def _sets(program: Program) -> list[str]:
+    """Which coarser groups it makes of those by all keys."""
+    if isinstance(program.folding, UnsetType) or not program.folding.sets:
+        return []
+    names = [key.name for key in program.keys]
+    sets = [f"({', '.join(names[place] for place in one)})" for one in program.folding.sets]
+    return [f"makes of them the grouping sets {', '.join(sets)}"]
+
+
+def _building(query: Query) -> str:
+    """How a window is made of panes."""
+    window = query.window
+    if isinstance(query.sessions, Sessions):
+        longest = duration_text(query.sessions.longest_us)
+        return f"puts sessions of up to {longest} together over panes, where they end"
+    if can_move(window, query.program):
+        return "builds a window from the one before: new panes are added, old ones taken out"
+    if slides(window):
+        return "builds a window of blocks of 8, 16, 32, … panes, each merged once"
+    return f"builds a window of {'its pane' if window.panes_per_window == 1 else 'all its panes'}"
 
 
 def _seconds(seconds: float) -> str:

@@ -9,9 +9,10 @@ that the query would make of it, inside such a call::
 
 NULL says that the group fails, ``k…`` that it is kept, ``r`` that HAVING rejects it, whatever its
 items would have done. The hash is there so that every item is computed, and nothing is compared
-with it. ``SETTINGS`` must hold: otherwise Spark computes what occurs twice before the call, outside
-of what is caught. The aggregates themselves are computed outside as well; so the root judges merged
-groups, and the reference uses aggregates that don't fail.
+with it. ``SETTINGS`` must hold: otherwise Spark computes what occurs twice before the call, and
+what is constant while it plans, outside of what is caught, and refuses to hash maps. The aggregates
+themselves are computed outside as well; so the root judges merged groups, and the reference uses
+aggregates that don't fail.
 """
 
 from __future__ import annotations
@@ -21,17 +22,25 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from headwater.sql.read.sql_text import name_sql, parse, parse_expression, sql_of
+from headwater.sql.tree.grouping_sets import number_sql, sets_sql
 from headwater.sql.tree.nodes import Call, Grouped, Node, Ordered, Shown, the
-from headwater.sql.tree.slots import KEY, filled
-from headwater.sql.write.select_sql import WINDOW, ordered_sql, select_sql
-from headwater.sql.write.write_central_sql import window_sql
+from headwater.sql.tree.slots import KEY, NUMBER, filled
+from headwater.sql.write.select_sql import WINDOW, answer_sql, select_sql
+from headwater.sql.write.write_central_sql import session_conditions, window_item, window_sql
 from headwater.sql.write.write_root_sql import PANES
-from headwater.sql.write.write_site_sql import RECORDS
+from headwater.sql.write.write_site_sql import expanded_sql
 
 GROUP_COLUMN = "__group"
 """The number of a group, beside the columns of ``panes``."""
 MARK_COLUMN = "__mark"
-SETTINGS = (("spark.sql.subexpressionElimination.enabled", "false"),)
+SETTINGS = (
+    ("spark.sql.legacy.allowHashOnMapType", "true"),
+    ("spark.sql.subexpressionElimination.enabled", "false"),
+    (
+        "spark.sql.optimizer.excludedRules",
+        "org.apache.spark.sql.catalyst.optimizer.ConstantFolding",
+    ),
+)
 REJECTED = "X'72'"
 """The binary of ``'r'``."""
 
@@ -81,12 +90,15 @@ def write_tolerant_sql(tree: Node) -> str:
     """The answers as ``write_central_sql`` has them, without the groups that fail."""
     judged = _Judged(tree)
     fine = f"({judged.mark} IS NOT NULL AND {judged.overflows} = 0)"
+    answered = f"{fine} AND ({judged.mark} <> {REJECTED})"
+    # Spark computes the columns of a group before HAVING, or after it, as its planner likes: so a
+    # column asks for itself whether the group is in the answer.
     columns = [
-        f"CASE WHEN {fine} THEN {judged.text(item.expression)} END AS {name_sql(item.name)}"
+        f"CASE WHEN {answered} THEN {judged.text(item.expression)} END AS {name_sql(item.name)}"
         for item in the(tree, Shown).columns
     ]
-    kept = f"({judged.mark} <> {REJECTED})"
-    return ordered_sql(tree, judged.groups_sql(columns, having=f"{fine} AND {kept}"))
+    inner = judged.groups_sql(columns, having=answered)
+    return answer_sql(tree, inner, is_folded=True)
 
 
 def write_left_out_sql(tree: Node) -> str:
@@ -101,6 +113,7 @@ class _Judged:
 
     def __init__(self, tree: Node) -> None:
         shown, self._group = the(tree, Shown), the(tree, Grouped)
+        self._is_distinct = shown.is_distinct
         self._calls = [_tolerant(call) for call in self._group.calls]
         checks = [_overflow(call) for call in self._group.calls if call.split.tried]
         self.overflows = " + ".join(checks) or "0"
@@ -112,14 +125,24 @@ class _Judged:
     def text(self, expression: exp.Expr) -> str:
         def fill(kind: str, index: int) -> exp.Expr:
             keys = self._group.keys
-            return parse_expression(keys[index].sql if kind == KEY else self._calls[index])
+            if kind == NUMBER:
+                return parse_expression(number_sql([key.over_all for key in keys]))
+            return parse_expression(keys[index].over_all if kind == KEY else self._calls[index])
 
         return sql_of(filled(expression, fill))
 
     def groups_sql(self, columns: Sequence[str], *, having: str) -> str:
         where = [sql_of(kept.condition) for kept in self._group.conditions]
-        groups = [window_sql(self._group), *(key.sql for key in self._group.keys)]
-        return select_sql([WINDOW, *columns], RECORDS, where=where, groups=groups, having=having)
+        keys = [key.over_all for key in self._group.keys]
+        groups = sets_sql(window_sql(self._group), keys, self._group.sets)
+        return select_sql(
+            [window_item(self._group), *columns],
+            expanded_sql(self._group),
+            where=where,
+            groups=groups,
+            having=" AND ".join([f"({having})", *session_conditions(self._group)]),
+            is_distinct=self._is_distinct and bool(columns),
+        )
 
 
 def _tolerant(call: Call) -> str:

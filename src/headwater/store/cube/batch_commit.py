@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.record import UNDECIDED
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.errors import QueryUnknown, StoreError
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
@@ -93,6 +93,7 @@ class BatchCommitter:
             known = self._judge(state, batch, results)
             new = [result for result in results if result.query not in known]
             self._remember(state, batch, new)
+            self._cuts.note_first(state, outcome.low_time_us)
             twice_bytes = self._cuts.doubtful_bytes(state, through=batch.through_cut)
             queries = tuple(
                 self._store(result, written, unnamed, now_s=now_s)
@@ -127,6 +128,11 @@ class BatchCommitter:
                 raise QueryUnknown(
                     f"source {batch.source}, batch {batch.number}: results of {name}, of which "
                     "nothing is recorded here yet; the batch is tried again"
+                )
+            if self._queries.past_of(name) == UNDECIDED:
+                raise QueryUnknown(
+                    f"source {batch.source}, batch {batch.number}: results of {name}, of which it "
+                    "is not recorded yet whether it reads the past; the batch is tried again"
                 )
 
     def _check(self, state: SourceState, batch: Batch, *, is_news: bool) -> None:
@@ -185,13 +191,13 @@ class BatchCommitter:
             return self._store_failure(result, result.failed)
         query = self._queries.number(result.query)
         assert query is not None, "only known queries are stored"
-        first = self._queries.first_pane(result.query)
+        first, end = self._queries.first_pane(result.query), self._queries.end_of(result.query)
         takes = self._queries.takes(result.query)
         stored: Counter[int] = Counter()
         early = too_late = 0
         for rows in (one for one in written if one.query == result.query):
             early += rows.refused_rows(below=first)
-            too_late += rows.refused_rows(at_least=first, below=FOREVER)
+            too_late += rows.refused_rows(at_least=first, below=end)
             runs = [run for run in rows.runs if takes(run.pane)]
             too_late += sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
             if runs and rows.segment is not None:

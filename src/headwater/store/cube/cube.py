@@ -36,6 +36,7 @@ from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
+from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, UpdateMaker
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
@@ -46,6 +47,7 @@ from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch
 from headwater.store.segments import CACHE_BYTES_MAX, SegmentStore
+from headwater.store.tables import Tables
 
 
 class CubeStatus(msgspec.Struct, frozen=True):
@@ -87,6 +89,7 @@ class Cube:
         spool: Spool,
         disk: Disk,
         merger_of: Callable[[str], Merger],
+        limit_of: Callable[[str], RowLimit | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
@@ -106,6 +109,7 @@ class Cube:
             self._queries,
             self._rows,
             merger_of=merger_of,
+            limit_of=limit_of,
             summary_bytes_max=summary_bytes_max,
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
@@ -126,6 +130,7 @@ class Cube:
         *,
         site: str,
         merger_of: Callable[[str], Merger],
+        limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
@@ -133,10 +138,12 @@ class Cube:
         disk: Disk | None = None,
         cache_bytes_max: int = CACHE_BYTES_MAX,
         spool_directory: Path | None = None,
+        tables: Tables | None = None,
     ) -> Cube:
         """Open or make the cube of ``site``, alone: with a lock, unless the directory is this run's
         own. ``clock`` is the process's steady one. Cubes of one run whose inputs are finite may
-        have their spools in one ``spool_directory``.
+        have their spools in one ``spool_directory``, and those that nobody opens again their
+        manifests in the same ``tables``.
 
         Raises ``AlreadyRunning``, or ``StoreError`` if it is another site's or damaged.
         """
@@ -149,7 +156,8 @@ class Cube:
                 spool = Spool(place, disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
                 disk.sync_directory(directory.parent)
-            manifest = Manifest.open(directory / "manifest.sqlite", CUBE_SCHEMA, disk=disk)
+            path = directory / "manifest.sqlite"
+            manifest = Manifest.open(path, CUBE_SCHEMA, disk=disk, tables=tables)
             claim = _claim(manifest, site=site, born_s=clock())
             if isinstance(segments, SegmentStore):
                 _rebase(manifest, now_s=clock())
@@ -162,6 +170,7 @@ class Cube:
                 spool=spool,
                 disk=disk,
                 merger_of=merger_of,
+                limit_of=limit_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
@@ -234,7 +243,8 @@ class Cube:
             self.manifest.run(
                 "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
             )
-            self.manifest.run("UPDATE panes SET is_acked = 0")
+            own, values = self._queries.own_rows()
+            self.manifest.run(f"UPDATE panes SET is_acked = 0 WHERE TRUE{own}", values)
             self.manifest.after_commit(lambda: self._lives(incarnation))
         return incarnation
 
@@ -245,6 +255,11 @@ class Cube:
         """All that an edge needs to take up where it ended."""
         with self.manifest.lock:
             return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
+
+    def past_of(self, query: str) -> str | None:
+        """Which reading of the past the query awaits, as is written; empty: none. None: nothing is
+        written of the query."""
+        return self._queries.past_of(query)
 
     def unread(self) -> dict[str, str]:
         """Queries of which the record can't be read, and why: they are not among what is restored,
@@ -262,17 +277,20 @@ class Cube:
         return retained
 
     def status(self) -> CubeStatus:
-        def count(sql: str) -> int:
-            return int(self.manifest.one(sql)[0])
+        own, values = self._queries.own_rows()
+
+        def count(what: str, table: str, where: str = "TRUE") -> int:
+            sql = f"SELECT coalesce({what}, 0) FROM {table} WHERE {where}{own}"
+            return int(self.manifest.one(sql, values)[0])
 
         return CubeStatus(
             queries=len(self._queries.names()),
-            panes=count("SELECT count(*) FROM panes"),
-            unacked_panes=count("SELECT count(*) FROM panes WHERE is_acked = 0"),
-            waiting_rows=count("SELECT coalesce(sum(rows), 0) FROM parts"),
-            segments=count("SELECT count(*) FROM segments"),
-            segment_bytes=count("SELECT coalesce(sum(bytes), 0) FROM segments"),
-            damaged_segments=count("SELECT count(*) FROM segments WHERE is_damaged = 1"),
+            panes=count("count(*)", "panes"),
+            unacked_panes=count("count(*)", "panes", "is_acked = 0"),
+            waiting_rows=count("sum(rows)", "parts"),
+            segments=count("count(*)", "segments"),
+            segment_bytes=count("sum(bytes)", "segments"),
+            damaged_segments=count("count(*)", "segments", "is_damaged = 1"),
             spool_bytes=self.cuts.spool.bytes_used,
         )
 

@@ -127,6 +127,16 @@ class CubeQueries:
         record = self._known.records.get(query)
         return FOREVER if record is None or record.first_pane is None else record.first_pane
 
+    def end_of(self, query: str) -> int:
+        """The first pane that is none of the query's any more; ``FOREVER``: it has no end."""
+        record = self._known.records.get(query)
+        return FOREVER if record is None or record.end_pane is None else record.end_pane
+
+    def past_of(self, query: str) -> str | None:
+        """Which reading of the past it awaits, as is written; None: nothing is written of it."""
+        record = self._known.records.get(query)
+        return None if record is None else record.past
+
     def takes(self, query: str) -> Callable[[int], bool]:
         """Whether rows of a pane are stored: not below the first, not sealed, not given up.
 
@@ -137,8 +147,8 @@ class CubeQueries:
         if record is None or record.first_pane is None:
             return lambda pane: False
         floor = max(record.first_pane, record.sealed_through, record.done_through)
-        over = known.over[query]
-        return lambda pane: pane >= floor and pane not in over
+        end, over = self.end_of(query), known.over[query]
+        return lambda pane: floor <= pane < end and pane not in over
 
     def write_record(self, query: str, record: EdgeRecord) -> int:
         """Inside a transaction. Returns the query's number; a new query gets one.
@@ -161,12 +171,20 @@ class CubeQueries:
         known.forgotten.pop(query, None)
         return number
 
+    def own_rows(self) -> tuple[str, tuple[str, ...]]:
+        """A condition, after others, and its values: which rows of a table with a ``query`` are
+        this cube's. All are, unless cubes share their tables."""
+        if not self._manifest.is_shared:
+            return "", ()
+        numbers = list(self._known.numbers.values())
+        return " AND query IN (SELECT value FROM json_each(?))", (str(numbers),)
+
     def _written(self, query: str, record: EdgeRecord) -> int:
         """For a next life: this one has the record in memory."""
         (number,) = self._manifest.one(
             "INSERT INTO queries (name, record) VALUES (?, ?) "
             "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
-            (query, msgspec.msgpack.encode(record)),
+            (self._manifest.own_name(query), msgspec.msgpack.encode(record)),
         )
         return int(number)
 
@@ -213,9 +231,9 @@ class CubeQueries:
     def loss_heard(self, source: str) -> int | None:
         """Up to which loss of the source all its running queries' records know; None: none runs."""
         heard = [
-            record.loss_heard
+            record.past_loss_heard if record.past == source else record.loss_heard
             for record in self._known.records.values()
-            if record.source == source and record.status == RUNNING
+            if source in (record.source, record.past) and record.status == RUNNING
         ]
         return min(heard, default=None)
 
@@ -245,7 +263,8 @@ class CubeQueries:
             self._manifest.run("DELETE FROM queries WHERE id = ?", (number,))
             del known.records[query], known.over[query]
         if known.unread.pop(query, None) is not None:
-            self._manifest.run("DELETE FROM queries WHERE name = ?", (query,))
+            name = self._manifest.own_name(query)
+            self._manifest.run("DELETE FROM queries WHERE name = ?", (name,))
         known.own_over.discard(query)
         known.forgotten[query] = None
         if len(known.forgotten) > FORGOTTEN_MAX:

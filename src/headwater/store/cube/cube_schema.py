@@ -157,7 +157,8 @@ CUBE_SCHEMA = Schema(
             """CREATE TABLE epochs (last INTEGER NOT NULL)""",
             """INSERT INTO epochs SELECT coalesce(max(epoch), 0) FROM sources""",
         ),
-        # The file systems and directories that a source has seen.
+        # The file systems and directories that a source has seen; of a reading of the past, where
+        # it began (``Past``).
         (
             """CREATE TABLE places (
                 source INTEGER PRIMARY KEY REFERENCES sources ON DELETE CASCADE,

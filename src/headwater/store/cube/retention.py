@@ -63,10 +63,15 @@ class Retention:
         self._declined: list[tuple[str, int]] = []
 
     def run(self, *, now_s: float) -> Retained:
-        (used,) = self._manifest.one("SELECT coalesce(sum(bytes), 0) FROM segments")
+        own, values = self._queries.own_rows()
+        (used,) = self._manifest.one(
+            f"SELECT coalesce(sum(bytes), 0) FROM segments WHERE TRUE{own}", values
+        )
         excess = used - self._config.retention_bytes
         before_s = now_s - self._config.retention_s
-        (oldest_s,) = self._manifest.one("SELECT min(written_s) FROM panes WHERE is_dropped = 0")
+        (oldest_s,) = self._manifest.one(
+            f"SELECT min(written_s) FROM panes WHERE is_dropped = 0{own}", values
+        )
         if excess <= 0 and (oldest_s is None or oldest_s >= before_s):
             return Retained()
         for candidate in self._candidates():
@@ -79,10 +84,12 @@ class Retention:
 
     def _candidates(self) -> Iterator[_Candidate]:
         """Acknowledged panes first, oldest first. Rows in no update are not acknowledged."""
+        own, values = self._queries.own_rows()
         rows = self._manifest.all(
             "SELECT query, pane, written_s, is_acked AND NOT EXISTS "
             "(SELECT 1 FROM parts WHERE parts.query = panes.query AND parts.pane = panes.pane) "
-            "AS is_safe FROM panes WHERE is_dropped = 0 ORDER BY is_safe DESC, written_s"
+            f"AS is_safe FROM panes WHERE is_dropped = 0{own} ORDER BY is_safe DESC, written_s",
+            values,
         )
         return (_Candidate(query, pane, s, bool(safe)) for query, pane, s, safe in rows)
 

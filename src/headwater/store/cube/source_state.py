@@ -32,6 +32,15 @@ class Loss(msgspec.Struct, frozen=True):
     what: str = ""
 
 
+class Past(msgspec.Struct, frozen=True):
+    """Of a reading of the past: where the live reading stood when it began, and what it holds."""
+
+    after_cut: int
+    """Live cuts up to this one are the past's for its queries, which count only later ones."""
+    first_us: int | None = None
+    """The earliest record time of its first batch with records; None: there was none yet."""
+
+
 @dataclass
 class SourceState:
     """Changed by ``CutLog`` alone, when a transaction is committed, in the same hold of the lock.
@@ -61,6 +70,8 @@ class SourceState:
     """When the newest poll began that reached the end of the input."""
     waiting_bytes: int = 0
     """Found and not committed."""
+    past: Past | None = None
+    """Set: it is a reading of the past, and has begun."""
     _clean_polls: deque[tuple[int, float]] = field(default_factory=deque)
     _waiting: deque[tuple[int, int, float]] = field(default_factory=deque)
     """(last cut, bytes, time) of what polls have found and is not committed."""
@@ -74,7 +85,11 @@ class SourceState:
 
     @property
     def has_ended(self) -> bool:
-        return self.ends and self.is_begun and self.committed_cut == self.last_cut
+        is_all_found = self.past is None or not self.is_behind
+        return self.ends and self.is_begun and is_all_found and self.committed_cut == self.last_cut
+
+    def past_begun(self, past: Past) -> None:
+        self.is_begun, self.past = True, past
 
     def refuse_other_epoch(self, epoch: int, what: str) -> None:
         if epoch != self.epoch:
@@ -152,6 +167,7 @@ class SourceState:
             skipped_lines=sum(loss.lines for loss in new),
             lost_bytes=sum(loss.bytes for loss in new),
             loss_through=max(self.losses, default=0) if new else 0,
+            low_time_us=None if self.past is None else self.past.first_us,
         )
 
     def forget_losses(self, heard: Iterable[int]) -> None:

@@ -8,6 +8,9 @@ A pane of more than ``MERGE_BYTES_MAX`` is merged in portions of that size, so t
 groups fills the memory: a key may then be in several of its updates. They are merged on the way, or
 at the root.
 
+A pane that has more rows than the query's limit (``row_limit``) has no update: it is declined. What
+was sent of it before stays. (Of a pane that is merged in portions, a row counts once for each.)
+
 The parts are read and merged before the transaction, since that takes time; the transaction then
 consumes exactly the parts that were read, and rows that came in between wait for the next time.
 
@@ -32,6 +35,7 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.row_limit import RowLimit
 from headwater.store.image_packer import Image, ImagePacker
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch
@@ -61,6 +65,12 @@ class PreparedPane(msgspec.Struct):
     """One for each update: at first those that need no writing, later those of ``pieces``."""
     row_bytes: int = 0
     is_damaged: bool = False
+    over: str = ""
+    """In words: it has more rows than the query may have."""
+
+    def exceed(self, words: str) -> None:
+        self.over = words
+        self.pieces, self.stretches = [], []
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -86,12 +96,14 @@ class UpdateMaker:
         rows: PaneSegments,
         *,
         merger_of: Callable[[str], Merger],
+        limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
     ) -> None:
         self._manifest = manifest
         self._queries = queries
         self._rows = rows
         self._merger_of = merger_of
+        self._limit_of = limit_of
         self._summary_bytes_max = summary_bytes_max
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
@@ -108,18 +120,41 @@ class UpdateMaker:
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
             (number, _list(wanted.panes)),
         )
+        limit = self._limit_of(wanted.query)
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
-            prepared.panes.append(self._prepared(wanted.query, pane, parts, merger, packer))
+            former = 0 if limit is None else self._rows_sent(number, pane)
+            found = self._prepared(wanted.query, pane, parts, merger, packer, limit, former)
+            prepared.panes.append(found)
         return prepared
 
+    def _rows_sent(self, number: int, pane: int) -> int:
+        """Of its updates so far."""
+        ((rows,),) = self._manifest.all(
+            "SELECT coalesce(sum(rows), 0) FROM updates WHERE query = ? AND pane = ?",
+            (number, pane),
+        )
+        return int(rows)
+
     def _prepared(
-        self, query: str, pane: int, parts: list[Stretch], merger: Merger, packer: ImagePacker
+        self,
+        query: str,
+        pane: int,
+        parts: list[Stretch],
+        merger: Merger,
+        packer: ImagePacker,
+        limit: RowLimit | None,
+        rows: int,
     ) -> PreparedPane:
+        """``rows`` are in its updates so far."""
         prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
+            rows += merged.num_rows
+            if limit is not None and rows > limit.rows_max:
+                prepared.exceed(limit.words(rows))
+                continue
             sized = _split(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
@@ -225,15 +260,18 @@ class UpdateMaker:
             ((len(one.stretches), one.row_bytes, now_s, number, one.pane) for one in panes),
         )
         for one in panes:
-            if one.is_damaged:
-                self._queries.end_pane(wanted.query, one.pane, Reason.LOST)
+            if one.over or one.is_damaged:
+                reason = Reason.LIMIT if one.over else Reason.LOST
+                self._queries.end_pane(wanted.query, one.pane, reason)
 
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
     last = counts.updates + len(pane.stretches)
     is_whole = not pane.is_damaged
     first = counts.updates + 1
-    return UpdatesMade(query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole)
+    return UpdatesMade(
+        query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole, over=pane.over
+    )
 
 
 def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:

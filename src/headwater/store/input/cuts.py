@@ -21,15 +21,17 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
+from headwater.plan.readings import is_past, source_of
 from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
-from headwater.store.cube.source_state import Loss, SourceState
+from headwater.store.cube.source_state import Loss, Past, SourceState
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.places import Places
 from headwater.store.input.new_cut import NewCut
 from headwater.store.input.spool import Spool, held_name
 from headwater.store.manifest import Manifest, Row
+from headwater.store.past.past_file import PastFile
 from headwater.store.row_value import row_value
 
 PENDING_BYTES_MAX = 64 << 20
@@ -37,6 +39,8 @@ PENDING_COUNT_MAX = 1_000
 HEADERS_MAX = 16
 """Headers of files in one batch of a site: Spark plans a layout for each; further ones come with
 the next batch."""
+CUTS_MAX = (1 << 63) - 1
+"""No cut has a higher number."""
 REMOVE = "; remove the streams of this source, and run them again"
 
 
@@ -71,6 +75,8 @@ class CutLog:
         columns = "id, name, ends, is_begun, epoch, last_cut, committed_cut"
         for id_, name, ends, begun, *rest in self._manifest.all(f"SELECT {columns} FROM sources"):
             self._sources[name] = SourceState(id_, name, bool(ends), bool(begun), *rest)
+            if is_past(name) and begun:
+                self._sources[name].past = self._past_of(id_, name)
         by_id = {state.id: state for state in self._sources.values()}
         losses = self._manifest.all("SELECT id, source, bytes, lines, what FROM losses")
         for number, source, *loss in losses:
@@ -104,7 +110,8 @@ class CutLog:
     def _make_source(self, name: str, *, ends: bool) -> None:
         with self._manifest.transaction():
             (number,) = self._manifest.one(
-                "INSERT INTO sources (name, ends) VALUES (?, ?) RETURNING id", (name, ends)
+                "INSERT INTO sources (name, ends) VALUES (?, ?) RETURNING id",
+                (self._manifest.own_name(name), ends),
             )
             state = SourceState(int(number), name, ends, False, 0, 0, 0)
             self._manifest.after_commit(lambda: self._swap({**self._sources, name: state}))
@@ -184,10 +191,61 @@ class CutLog:
                 return []
             rows = self._manifest.all(
                 "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful, header, spooled_bytes "
-                "FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL ORDER BY cut LIMIT ?",
-                (state.id, after, count_max),
+                "FROM cuts WHERE source = ? AND cut > ? AND cut <= ? AND chunk IS NOT NULL "
+                "ORDER BY cut LIMIT ?",
+                (state.id, after, self._batch_end(name, after), count_max),
             )
         return self._bounded(state, rows, bytes_max)
+
+    def _batch_end(self, name: str, after: int) -> int:
+        """What a late query does not count, since it reads it as the past, is not mixed with what
+        it counts."""
+        ends = (past.after_cut for past in self.pasts_of(name).values() if past.after_cut > after)
+        return min(ends, default=CUTS_MAX)
+
+    def pasts_of(self, name: str) -> dict[str, Past]:
+        """The readings of this source's past that have begun, by name."""
+        return {
+            reading: state.past
+            for reading, state in self._sources.items()
+            if state.past is not None and source_of(reading) == name
+        }
+
+    def begin_past(
+        self, state: SourceState, files: Iterable[PastFile], *, after: SourceState
+    ) -> None:
+        """A reading of the past begins: of ``after``, as its newest poll was registered. Raises
+        ``SourceForgotten`` with nothing written if one of them is not here any more."""
+        with self._manifest.transaction():
+            self.refuse_forgotten(state)
+            self.refuse_forgotten(after)
+            past = Past(after.last_cut)
+            self._manifest.run("UPDATE sources SET is_begun = 1 WHERE id = ?", (state.id,))
+            self._write_files(state, files, (), past)
+            self._manifest.after_commit(lambda: state.past_begun(past))
+
+    def _past_of(self, source: int, name: str) -> Past:
+        """Of one that can't be read nobody knows where it began: it is never over, and no live cut
+        counts for its queries, until they are removed."""
+        (content,) = self._manifest.one("SELECT content FROM places WHERE source = ?", (source,))
+        try:
+            return row_value(content, Past, where=f"where {name} began", hint=REMOVE)
+        except UnreadableRow:
+            return Past(CUTS_MAX)
+
+    def past_files(self, state: SourceState) -> list[PastFile]:
+        rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
+        where = f"what was read of a file of {state.name}, in {self._manifest.path},"
+        return [row_value(content, PastFile, where=where, hint=REMOVE) for (content,) in rows]
+
+    def note_first(self, state: SourceState, first_us: int | None) -> None:
+        """Inside a batch's transaction: its earliest record has this time. Where it is the first
+        batch of a past with records, that is where what is retained begins."""
+        if state.past is None or state.past.first_us is not None or first_us is None:
+            return
+        past = Past(state.past.after_cut, first_us)
+        self._write_files(state, (), (), past)
+        self._manifest.after_commit(lambda: state.past_begun(past))
 
     def _bounded(self, state: SourceState, rows: list[Row], bytes_max: int) -> list[Chunk]:
         chunks: list[Chunk] = []
@@ -294,7 +352,7 @@ class CutLog:
         cuts: Sequence[NewCut],
         *,
         poll_s: float,
-        files: Iterable[Followed] = (),
+        files: Iterable[Followed | PastFile] = (),
         gone: Iterable[int] = (),
         loss: Loss | None = None,
         places: Places | None = None,
@@ -403,9 +461,9 @@ class CutLog:
     def _write_files(
         self,
         state: SourceState,
-        files: Iterable[Followed],
+        files: Iterable[Followed | PastFile],
         gone: Iterable[int],
-        places: Places | None,
+        places: Places | Past | None,
     ) -> None:
         self._manifest.run_many(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?)",

@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from pathlib import Path
 
+from headwater.reading.form import Form
+from headwater.reading.whole import look_whole
 from headwater.store.disk import Disk
 from headwater.store.follow.listing import Found
+from headwater.store.input.new_cut import NewCut
 from headwater.store.input.spool import Spool
+
+
+def whole_header(disk: Disk, path: str, file: Found, form: Form) -> str:
+    """What is told of a file that is read as a whole, and is at ``path`` now. Raises ``Incomplete``
+    or ``Damaged`` where it can't be one."""
+    handle = disk.open(path)
+    try:
+        return look_whole(partial(disk.read_at, handle), file.size, file.path, form)
+    finally:
+        disk.close(handle)
+
+
+def file_cut(
+    spool: Spool,
+    disk: Disk,
+    *,
+    source: int,
+    file: Found,
+    header: str,
+    is_again: bool = False,
+    held: Path | None = None,
+) -> NewCut:
+    """All of the file; ``is_again``: it was read before, and has changed; ``held``: a link of ours
+    that leads to it, wherever its path may lead by now."""
+    if held is not None:
+        chunk = spool.link(f"{source}-file", held, suffix=Path(file.path).suffix)
+    else:
+        chunk = file_chunk(spool, disk, source=source, file=file)
+    return NewCut(file.path, 0, file.size, chunk, file.size, 0, is_again, header)
 
 
 def file_chunk(spool: Spool, disk: Disk, *, source: int, file: Found) -> str:

@@ -20,14 +20,13 @@ from headwater.errors import DiskFull
 from headwater.reading.expand import Damaged, Incomplete, head_of, is_empty
 from headwater.reading.form import Form
 from headwater.reading.headers import HEADER_BYTES_MAX, header_of
-from headwater.reading.whole import look_whole
 from headwater.store.cube.source_state import Loss
 from headwater.store.disk import Disk
 from headwater.store.follow.directories import Reach, leads_nowhere, reason_of
 from headwater.store.follow.listing import FILES_MAX, Closed, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll
 from headwater.store.input.cuts import CutLog
-from headwater.store.input.file_chunks import file_chunk
+from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
 
 LOST_NAMED_MAX = 3
@@ -132,18 +131,18 @@ class FiniteInput:
         if header is None:
             offer.empty_count += 1
             return
-        chunk = file_chunk(self._cuts.spool, self._disk, source=self._state.id, file=file)
-        offer.cuts.append(NewCut(file.path, 0, file.size, chunk, file.size, 0, header=header))
+        spool, source = self._cuts.spool, self._state.id
+        offer.cuts.append(file_cut(spool, self._disk, source=source, file=file, header=header))
 
     def _header(self, file: Found) -> str | None:
         """Of a file that can be opened; None: it holds nothing. One that can't be expanded is left
         to whoever reads it; one that is not whole and has to be raises ``Incomplete`` or
         ``Damaged``."""
+        if self._form.is_whole:
+            return whole_header(self._disk, file.path, file, self._form)
         handle = self._disk.open(file.path)
         try:
             read_at = partial(self._disk.read_at, handle)
-            if self._form.is_whole:
-                return look_whole(read_at, file.size, file.path, self._form)
             if is_empty(read_at, file.path, file.size):
                 return None
             if not self._form.has_heads:

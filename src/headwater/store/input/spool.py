@@ -37,9 +37,9 @@ class Spool:
         self._count(sum(len(piece) for piece in pieces))
         return name
 
-    def link(self, stem: str, path: Path) -> str:
+    def link(self, stem: str, path: Path, *, suffix: str | None = None) -> str:
         """A complete file under a name of ours: no copy, and it stays when its owner removes it."""
-        name = f"{stem}-{secrets.token_hex(4)}{path.suffix}"
+        name = f"{stem}-{secrets.token_hex(4)}{path.suffix if suffix is None else suffix}"
         self._disk.link(path, self.directory / name)
         return name
 

@@ -12,21 +12,20 @@ so its records are marked as perhaps read before. Copies are read like any other
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from headwater.errors import DiskFull
 from headwater.reading.form import Form
-from headwater.reading.whole import Damaged, Incomplete, look_whole
+from headwater.reading.whole import Damaged, Incomplete
 from headwater.store.disk import Disk
 from headwater.store.follow.directories import Reach, reason_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.listing import Closed, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll, Start
 from headwater.store.input.cuts import CutLog
-from headwater.store.input.file_chunks import file_chunk
+from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
 from headwater.store.recognise.identity import Print
 
@@ -123,7 +122,7 @@ class WholeFiles:
         header = ""
         if not why:
             try:
-                header = self._whole(found)
+                header = whole_header(self._disk, found.path, found, self._form)
             except (Incomplete, Damaged) as error:
                 why = self._faults[_stamp(found)] = reason_of(error)
             except OSError as error:
@@ -132,21 +131,13 @@ class WholeFiles:
         if why:
             round_.refused[found.path] = why
             return False
-        chunk = file_chunk(self._cuts.spool, self._disk, source=self._state.id, file=found)
+        spool, source, is_again = self._cuts.spool, self._state.id, was is not None
         round_.cuts.append(
-            NewCut(found.path, 0, found.size, chunk, found.size, 0, was is not None, header)
+            file_cut(spool, self._disk, source=source, file=found, header=header, is_again=is_again)
         )
         if was is not None:
             round_.told.append((found.path, WRITTEN_AGAIN))
         return True
-
-    def _whole(self, found: Found) -> str:
-        handle = self._disk.open(found.path)
-        try:
-            read_at = partial(self._disk.read_at, handle)
-            return look_whole(read_at, found.size, found.path, self._form)
-        finally:
-            self._disk.close(handle)
 
     def _remember(self, found: Found, round_: _Round) -> None:
         number = max([*self._known, *(file.id for file in round_.files)], default=0) + 1

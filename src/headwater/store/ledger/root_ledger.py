@@ -285,6 +285,19 @@ class RootLedger:
                 self._merged_through[query, pane] = kept_through
         return merged
 
+    def pane_stamps(
+        self, query: str, panes: range, *, kept_through: int
+    ) -> dict[int, tuple[int, int]]:
+        """By pane that has rows: equal as long as these are the same. (A number is never used
+        again, and higher ones come later: how many there are and the highest tell them all.)"""
+        self._refuse_ended(query)
+        found = self._manifest.all(
+            "SELECT pane, COUNT(*), MAX(number) FROM summaries WHERE query = ? AND pane >= ? "
+            "AND pane < ? AND has_rows = 1 AND number <= ? GROUP BY pane",
+            (query, panes.start, panes.stop, kept_through),
+        )
+        return {pane: (count, last) for pane, count, last in found}
+
     def pane_parts(self, query: str, pane: int, *, kept_through: int) -> Iterator[pa.Table]:
         """The same rows as they were accepted, a summary at a time and unmerged.
 

@@ -7,7 +7,7 @@ that has the name of one of ours keeps it; ours then begins with an underscore.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -46,6 +46,7 @@ HEADER_SCHEMA = pa.schema(
     ]
 )
 SHORT_FORM = ("window_start", "window_end", "revision", "exact", "final", "expected", "covered")
+BOUNDS = SHORT_FORM[:2]
 ROW_FIELDS = tuple(HEADER_SCHEMA.field(name) for name in SHORT_FORM)
 
 
@@ -62,9 +63,19 @@ class Published(msgspec.Struct, frozen=True):
 
 
 def headers_table(seq: int, answers: Sequence[Published]) -> pa.Table:
+    schema = HEADER_SCHEMA
+    if answers:
+        schema = pa.schema(_fitting(HEADER_SCHEMA, answers[0].envelope))
     return pa.Table.from_pylist(
-        [_header(seq, answer.stamped()) for answer in answers], schema=HEADER_SCHEMA
+        [_header(seq, answer.stamped()) for answer in answers], schema=schema
     )
+
+
+def _fitting(fields: Iterable[pa.Field], envelope: Envelope) -> Iterator[pa.Field]:
+    """Windows of numbers have numbers for bounds."""
+    for field in fields:
+        is_number = bool(envelope.counted) and field.name in BOUNDS
+        yield field.with_type(pa.int64()) if is_number else field
 
 
 def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
@@ -105,7 +116,7 @@ def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
 def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
     values = _short_form(envelope)
     fields, columns = [], []
-    for field in ROW_FIELDS:
+    for field in _fitting(ROW_FIELDS, envelope):
         fields.append(field.with_name(own_name(field.name, rows.schema.names)))
         columns.append(pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows))
     schema = pa.schema([*fields, *rows.schema])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
+from msgspec import UnsetType
 from sqlglot import exp
 
 from headwater.algebra.rows.columns import Column
@@ -67,7 +68,9 @@ class PlainPart(msgspec.Struct, frozen=True):
 
 
 def part_of(query: Query) -> PlainPart | None:
-    """None: it is not of the plain form."""
+    """None: it is not of the plain form, or only its first rows are asked for."""
+    if not isinstance(query.program.first, UnsetType):
+        return None
     return plain_part(query.program.site_sql, query.program.source, query.program.keys)
 
 
@@ -79,7 +82,8 @@ def plain_part(site_sql: str, source: Source, keys: tuple[Column, ...]) -> Plain
     except Unreadable:
         return None
     where = select.args.get("where")
-    if not isinstance(select, exp.Select) or where is None:
+    is_other = select.find(exp.GroupingSets) is not None or select.args.get("laterals")
+    if not isinstance(select, exp.Select) or where is None or is_other:
         return None
     pane, *rest = [item.unalias() for item in select.expressions]
     named = zip(rest[: len(keys)], keys, strict=True)

@@ -1,0 +1,74 @@
+"""Cells of sketches from the wire: each rule's own reader.
+
+An input is one cell. Whatever a rule takes in can be merged, and taking it in again changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.algebra.aggregates import RULES
+from headwater.algebra.aggregates.sketches.kll_cells import Kll, merged, write
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.columns import Column, Partial
+
+TAKERS = {name: rule.take for name, rule in RULES.items() if rule.take is not None}
+"""All rules whose cells have a form of their own."""
+
+
+class _Layout:
+    keys = (Column("k", "bigint"),)
+
+    def __init__(self, rule: str) -> None:
+        self.partials = (Partial("cell", "binary", rule),)
+
+
+MERGERS = {name: ArrowMerger(_Layout(name)) for name in TAKERS}
+
+
+def good() -> list[bytes]:
+    """Of every form that Spark writes, small enough for mutations to reach what matters."""
+    coupon = struct.Struct("<I")
+    few = b"".join(coupon.pack(n << 26 | n * 7919) for n in range(1, 6))
+    many = b"".join(coupon.pack((1 + n % 9) << 26 | n * 104_729) for n in range(20))
+    registers = bytes(n % 12 for n in range(1 << 9))
+    return [
+        bytes((2, 1, 7, 9, 3, 4, 0, 8)) + bytes(32),
+        bytes((2, 1, 7, 9, 3, 0, 5, 8)) + few + bytes(12),
+        bytes((2, 1, 7, 4, 3, 8, 5, 8)) + few,
+        bytes((3, 1, 7, 9, 5, 0, 0, 9)) + coupon.pack(20) + many + bytes(48),
+        bytes((3, 1, 7, 12, 5, 8, 0, 9)) + coupon.pack(20) + many,
+        bytes((10, 1, 7, 9, 0, 0, 0, 10)) + bytes(32) + registers,
+        *(write(merged([_values(n) for n in (0, 1, many)], 200), 200) for many in (1, 5, 900)),
+    ]
+
+
+def _values(count: int) -> Kll:
+    """A sketch of so many, as if each had come by itself."""
+    one = Kll(1, (np.array([7]),), 7, 7)
+    return merged([one] * count, 200)
+
+
+def run(data: bytes) -> bool:
+    column = pa.chunked_array([pa.array([data], pa.binary())])
+    is_taken = False
+    for name, take in TAKERS.items():
+        try:
+            (taken,) = take([column], [pa.binary()])
+        except ValueError:
+            continue
+        (again,) = take([taken], [pa.binary()])
+        assert again.equals(taken), f"{name}: taking it in again changes it"
+        merger = MERGERS[name]
+        rows = pa.table([pa.array([1]), taken], schema=merger.schema)
+        raw = pa.table([pa.array([1]), column], schema=merger.schema)
+        found = merger.groups([rows, raw, rows]).merged.column("cell")
+        (merged,) = take([found], [pa.binary()])
+        is_same = merged.equals(taken) or RULES[name].is_drawn
+        assert is_same, f"{name}: merging a cell with itself changes it"
+        is_taken = True
+    return is_taken

@@ -1,0 +1,124 @@
+"""The groups of windows, from the panes that a root's ledger has.
+
+A window of few panes is merged from all of them. Of windows that slide something is kept for the
+next one (``algebra.windows``), in memory up to a limit: what is dropped, or was never there after a
+restart, is made anew from the ledger and has the same bits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from headwater.agent.answers.merge_in_shares import MERGE_BYTES_MAX, GroupsMaker
+from headwater.algebra.rows.arrow_rows import Groups
+from headwater.algebra.rows.fold_groups import GroupMaker
+from headwater.algebra.windows.pane_source import Stamps
+from headwater.algebra.windows.sessions import EndedSessions, SessionMerger, Sessions
+from headwater.algebra.windows.sliding_window import SlidingWindow, slides
+from headwater.plan.query import Query
+from headwater.store.ledger.root_ledger import RootLedger
+from headwater.store.table_cache import TableCache
+
+MERGES_BYTES_MAX = 128 << 20
+"""Merges of some panes, over all queries."""
+RUNNING_BYTES_MAX = 64 << 20
+"""Windows that move, over all queries; the least recently used begins anew."""
+
+
+class LedgerPanes:
+    """A ``PaneSource``: the panes of a query as they are in one answer."""
+
+    def __init__(self, ledger: RootLedger, query: str, *, kept_through: int) -> None:
+        self._ledger = ledger
+        self._query = query
+        self._kept_through = kept_through
+
+    def stamps(self, panes: range) -> Stamps:
+        return self._ledger.pane_stamps(self._query, panes, kept_through=self._kept_through)
+
+    def rows(self, pane: int) -> pa.Table:
+        """Raises ``PaneIsLarge``."""
+        rows = self._ledger.pane_rows(
+            self._query, pane, kept_through=self._kept_through, bytes_max=MERGE_BYTES_MAX
+        )
+        assert rows is not None, "a pane that has a stamp has rows"
+        return rows
+
+
+def is_built_up(query: Query) -> bool:
+    """Whether something of one window is kept for the next."""
+    return slides(query.window) or isinstance(query.sessions, Sessions)
+
+
+def sessions_of(query: Query) -> SessionMerger | None:
+    if not isinstance(query.sessions, Sessions):
+        return None
+    return SessionMerger(query.program, query.sessions)
+
+
+def groups_maker(query: Query, window: int) -> GroupsMaker:
+    """What makes the groups of a window of the rows of its panes."""
+    sessions = sessions_of(query)
+    if sessions is None:
+        return GroupMaker(query.program)
+    return EndedSessions(sessions, query.window.window_end_us(window))
+
+
+class WindowGroups:
+    """Safe to use from several threads, for different queries."""
+
+    def __init__(self, ledger: RootLedger, *, differs: Callable[[Query, str], None]) -> None:
+        """``differs`` is told where two ways of building a window do not agree."""
+        self._ledger = ledger
+        self._differs = differs
+        self._merges = TableCache(MERGES_BYTES_MAX)
+        self._sliding: OrderedDict[str, SlidingWindow] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def stamps(self, query: Query, window: int, *, kept_through: int) -> Stamps:
+        """By which one knows whether a window has changed."""
+        panes = query.window.panes_of(window)
+        return LedgerPanes(self._ledger, str(query.id), kept_through=kept_through).stamps(panes)
+
+    def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
+        """Raises ``PaneIsLarge`` where it takes more memory than it may."""
+        panes = LedgerPanes(self._ledger, str(query.id), kept_through=kept_through)
+        if not is_built_up(query):
+            return GroupMaker(query.program).groups([panes.rows(pane) for pane in sorted(stamps)])
+        built = self._sliding_of(query).build(window, stamps, panes)
+        self._make_room(query)
+        if built.difference:
+            self._differs(query, built.difference)
+        return GroupMaker(query.program).folded(built.groups)
+
+    def forget(self, query: str) -> None:
+        """It was removed."""
+        with self._lock:
+            known = self._sliding.pop(query, None)
+        if known is not None:
+            known.forget()
+
+    def _sliding_of(self, query: Query) -> SlidingWindow:
+        name = str(query.id)
+        with self._lock:
+            if name not in self._sliding:
+                sliding = SlidingWindow(
+                    name, query.window, query.program, self._merges, sessions=sessions_of(query)
+                )
+                self._sliding[name] = sliding
+            self._sliding.move_to_end(name)
+            return self._sliding[name]
+
+    def _make_room(self, query: Query) -> None:
+        """Whose window leaves is put together from panes the next time."""
+        with self._lock:
+            held = sum(one.bytes for one in self._sliding.values())
+            for name, sliding in list(self._sliding.items()):
+                if held <= RUNNING_BYTES_MAX:
+                    return
+                held -= sliding.bytes
+                del self._sliding[name]

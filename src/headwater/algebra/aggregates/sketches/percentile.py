@@ -1,0 +1,87 @@
+"""``percentile_approx(x, share[, near])``: percentiles near the value, or near in ranks.
+
+Of numbers by a logarithmic histogram, within 1% of the value, or within the error that is written
+as a share: ``percentile_approx(ms, 0.99, 0.05)``. Its slots are hidden keys with their counts,
+shared by all percentiles of the same numbers. Where a whole number is written, that is an accuracy
+in ranks, as in Spark, and of times there is no other: those are ``ranks``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from headwater.algebra.aggregates.aggregate import (
+    Aggregate,
+    FoldedColumn,
+    PartialColumn,
+    Split,
+    UnfitArguments,
+)
+from headwater.algebra.aggregates.merge_sums import SUMS
+from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
+from headwater.algebra.aggregates.sketches.histogram import ERROR_MAX, ERROR_MIN, slot_sql
+from headwater.algebra.aggregates.sketches.ranks import NAME, TRUTH, read_shares, split_ranks
+from headwater.algebra.rows.bounded import Bound, BoundKind
+from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
+
+ERROR = 0.01
+COUNTED = PartialColumn("count", "bigint", "COUNT(*)")
+"""Also with FILTER: records that it leaves out have no slot."""
+
+
+def split_percentile(types: tuple[str, ...]) -> Split:
+    argument = types[0] if types else "nothing"
+    is_number = argument in (*INTEGERS, *FLOATS) or decimal_digits(argument) is not None
+    is_in_ranks = len(types) == 3 and types[2].isdecimal()
+    if not is_number or is_in_ranks or not 2 <= len(types) <= 3:
+        return split_ranks(types)
+    shares, error = read_shares(types[1]), _error(types[2:])
+    is_list = types[1].upper().startswith("ARRAY(")
+    made = f"array<{argument}>" if is_list else argument
+    values = (error, *map(float, shares))
+    return Split(
+        made,
+        (COUNTED,),
+        central=_truth(shares, is_list=is_list),
+        bound=Bound(BoundKind.VALUE, error),
+        hidden=(PartialColumn("slot", "int", slot_sql(error)),),
+        folds=(FoldedColumn("percentile", made, PERCENTILE.name, values),),
+    )
+
+
+def _truth(shares: list[str], *, is_list: bool) -> str:
+    """By all values, sorted. Spark's own merges parts with NaN as if it were any number."""
+    values, count = "ARRAY_SORT(COLLECT_LIST({first}){filter})", "COUNT({first}){filter}"
+    found = [
+        f"TRY_ELEMENT_AT({values}, GREATEST(1, CAST(CEIL({share}D * {count}) AS INT)))"
+        for share in shares
+    ]
+    if not is_list:
+        return found[0]
+    return f"CASE WHEN {count} > 0 THEN ARRAY({', '.join(found)}) END"
+
+
+def _error(texts: tuple[str, ...]) -> float:
+    if not texts:
+        return ERROR
+    is_share = re.fullmatch(r"0?\.\d{1,6}", texts[0]) is not None
+    if not is_share or not ERROR_MIN <= float(texts[0]) <= ERROR_MAX:
+        raise UnfitArguments(
+            f"{NAME} takes an error relative to the value, a literal from {ERROR_MIN} to "
+            f"{ERROR_MAX}, or an accuracy in ranks, a whole number, got {texts[0][:60]}; write "
+            f"{NAME}(x, 0.5) for one within {ERROR:.0%} of the value"
+        )
+    return float(texts[0])
+
+
+PERCENTILES = (
+    Aggregate(
+        NAME,
+        SUMS,
+        split_percentile,
+        ("count",),
+        ("approx_percentile",),
+        literals_from=1,
+        settled=TRUTH,
+    ),
+)

@@ -1,0 +1,187 @@
+"""What the site parts of some queries would send of files that are there, pane by pane.
+
+Each site's files are read by one Spark, its site part is run over them, and the rows of each pane
+become the message that they would travel in, with its envelope and signature. Nothing is sent,
+merged or answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.rows.columns import folded_columns, visible_keys
+from headwater.algebra.rows.places import SITE
+from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
+from headwater.algebra.summary import Summary
+from headwater.algebra.words.update_proof import UpdateProof
+from headwater.local.trial.sampled_sites import Sample, sample_sites
+from headwater.local.trial.try_query import compiled, site_folders
+from headwater.net.values.codec import Codec
+from headwater.overlay.messages import SummaryMessage
+from headwater.plan.query import Query
+from headwater.spark.central import over_files
+from headwater.spark.jvm.session import RunningSpark
+from headwater.sql.admit.needs import asks_for_all_rows
+from headwater.store.cube.row_limit import GROWING_ROWS_MAX
+from headwater.store.input.site_files import found_below
+
+SAMPLE_BYTES_MAX = 256 << 20
+"""Of more than that, a share is read."""
+SIGNATURE, KEY = bytes(64), bytes(8)
+"""As long as those of a site."""
+
+
+class SentBytes(msgspec.Struct, frozen=True):
+    """Of one query over the files of all sites."""
+
+    stream: str
+    pane: str
+    """How long one is."""
+    sites: int
+    raw_bytes: int
+    share: float
+    """Of the files, that were read."""
+    panes: tuple[tuple[int, int], ...]
+    """Of each pane of each site that had records for it: rows, and bytes on the wire."""
+    merged_rows: int
+    """After merging: one for each pane and key."""
+    largest_state: int | None = None
+    """Of queries with growing states: most rows of one group in a pane of a site."""
+
+    @property
+    def sent(self) -> int:
+        return sum(size for _, size in self.panes)
+
+    @property
+    def reduction(self) -> float:
+        """Bytes of the sources for each byte sent."""
+        return self.raw_bytes / self.sent if self.sent else 0.0
+
+    def text(self) -> str:
+        if not self.panes:
+            return f"sample\n  {self.raw_bytes:,} bytes, and no record of them is in the query"
+        rows, sizes = [one[0] for one in self.panes], [one[1] for one in self.panes]
+        count = len(self.panes)
+        part = "all of it" if self.share == 1.0 else f"a share of {self.share:.3g}"
+        lines = [
+            f"sample  {self.raw_bytes:,} bytes of {self.sites} sites were read, {part}",
+            f"  panes of {self.pane}: {count:,} sent by all sites together",
+            f"  rows of a pane: {sum(rows) / count:,.1f}, at most {max(rows):,}",
+            f"  bytes of a pane: {sum(sizes) / count:,.0f}, at most {max(sizes):,}",
+            f"  rows in all: {sum(rows):,} sent, {self.merged_rows:,} when merged",
+            f"  source bytes for each byte sent: {self.reduction:,.1f}",
+        ]
+        if self.largest_state is not None:
+            lines.append(
+                f"  largest growing state: {self.largest_state:,} rows of one group in a pane; a "
+                f"site declines a pane of more than {GROWING_ROWS_MAX:,} rows"
+            )
+        if self.share < 1.0:
+            lines.append(
+                "  a sample has fewer records for each pane than there are, so all of them would "
+                "be reduced further"
+            )
+        return "\n".join(lines)
+
+
+def sent_bytes(
+    text: str, sites: Path, scratch: Path, spark: Callable[[], RunningSpark]
+) -> list[SentBytes]:
+    """One for each query of the text. Raises before Spark is asked for where it can't be run."""
+    folders = site_folders(sites)
+    queries = compiled(text, folders)
+    paths = {query.source_name: query.program.source.path for query in queries}
+    found = [one for path in paths.values() for one in found_below(folders.values(), path)]
+    size = sum(one.size for one in found)
+    share = min(1.0, SAMPLE_BYTES_MAX / size) if size else 1.0
+    if share < 1.0:
+        sample_sites(queries, folders, scratch, Sample(share))
+        folders = {name: scratch / name for name in folders}
+    running = spark()
+    return [_of_query(query, folders, running, share) for query in queries]
+
+
+def _of_query(
+    query: Query, folders: dict[str, Path], spark: RunningSpark, share: float
+) -> SentBytes:
+    schema = summary_schema(query.program)
+    codec = Codec(lambda _: schema)
+    raw, panes, keys = 0, [], []
+    largest = None if not _grows(query) else 0
+    for name, folder in folders.items():
+        found = found_below([folder], query.program.source.path)
+        raw += sum(file.size for file in found)
+        files = [Path(file.path) for file in found]
+        rows = over_files(spark.session, query, files, query.program.site_sql)
+        if rows is None:
+            continue
+        rows = _with_site(query, rows, name)
+        largest = None if largest is None else max(largest, _largest_state(query, rows))
+        keys.append(rows.select([PANE_COLUMN, *(key.name for key in query.program.keys)]))
+        panes += [_message(query, one, schema, codec) for one in _by_pane(rows)]
+    return SentBytes(
+        stream=query.id.name,
+        pane=query.length_text(query.window.pane_us),
+        sites=len(folders),
+        raw_bytes=raw,
+        share=share,
+        panes=tuple(panes),
+        merged_rows=_distinct(keys),
+        largest_state=largest,
+    )
+
+
+def _with_site(query: Query, rows: pa.Table, site: str) -> pa.Table:
+    """``site()`` as the agent fills it in; of regions and labels nothing is known here."""
+    for place in query.program.place_columns:
+        if place.what == SITE:
+            names = pa.repeat(pa.scalar(site, pa.string()), rows.num_rows)
+            rows = rows.set_column(rows.schema.names.index(place.name), place.name, names)
+    return rows
+
+
+def _grows(query: Query) -> bool:
+    return bool(folded_columns(query.program)) or asks_for_all_rows(query)
+
+
+def _largest_state(query: Query, rows: pa.Table) -> int:
+    """Of rows without aggregates a pane is one group."""
+    keys = [] if asks_for_all_rows(query) else [one.name for one in visible_keys(query.program)]
+    keys = [name for name in keys if not pa.types.is_nested(rows.schema.field(name).type)]
+    counted = rows.group_by([PANE_COLUMN, *keys]).aggregate([([], "count_all")])
+    return int(pc.max(counted["count_all"]).as_py() or 0)
+
+
+def _by_pane(rows: pa.Table) -> list[pa.Table]:
+    ordered = rows.sort_by(PANE_COLUMN)
+    counts = pc.value_counts(ordered[PANE_COLUMN].combine_chunks()).field("counts").to_pylist()
+    starts = [0, *accumulate(counts)][: len(counts)]
+    return [ordered.slice(start, count) for start, count in zip(starts, counts, strict=True)]
+
+
+def _message(query: Query, rows: pa.Table, schema: pa.Schema, codec: Codec) -> tuple[int, int]:
+    """How many rows and bytes the message of one pane of one site has."""
+    fitted = rows.select(schema.names).cast(schema).combine_chunks()
+    pane, packed = rows[PANE_COLUMN][0].as_py(), codec.rows.encode(str(query.id), fitted)
+    summary = Summary(
+        query=str(query.id),
+        pane=pane,
+        coverage=Coverage.of_whole(1, 1),
+        rows=fitted,
+        proof=UpdateProof(signature=SIGNATURE, key=KEY, pane=pane, more=0, packed=packed),
+    )
+    return rows.num_rows, len(codec.encode(SummaryMessage(summary)))
+
+
+def _distinct(keys: list[pa.Table]) -> int:
+    if not keys:
+        return 0
+    table = pa.concat_tables(keys)
+    return int(table.group_by(table.column_names).aggregate([]).num_rows)

@@ -1,0 +1,124 @@
+"""The kinds of queries in simulated worlds: by age, and of states, numbers, the past, sessions.
+
+Each kind is drawn apart from the rest of a query, from a chance of its own, so that it moves no
+other choice of a seed. What is drawn first stands: a query is of one kind.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import msgspec
+
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.rows.columns import Partial
+from headwater.algebra.windows.sequence_grid import SequenceGrid
+from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.query import Query, TimeKind
+from headwater.sim.records.admits import growing
+
+STATES_SHARE = 0.25
+"""How many queries of logs that go on hold states."""
+AGE_SHARE = 0.3
+"""How many queries over growing logs place records by their age. A finite log is read again from
+its start when a disk is lost, and a second reading may place it by another offset."""
+
+SEQUENCE_SHARE = 0.3
+"""How many of the others have windows of numbers."""
+
+PAST_SHARE = 0.5
+"""How many of the others begin in the past."""
+PAST_S = (20.0, 45.0, 90.0)
+"""How long before they are installed; the logs of such a world are longer by the last of these."""
+
+SESSIONS_SHARE = 0.3
+"""How many of those that are left ask for sessions."""
+
+GROWING_SHARE = 0.4
+"""How many of those that are left have states that grow."""
+
+
+def draw_states(random: Random, query: Query) -> Query:
+    """The same query, sometimes of states. Drawn apart, so that all else of a seed is as it was
+    before there were states."""
+    if random.random() >= STATES_SHARE:
+        return query
+    slide_us = query.window.slide_us
+    window = WindowSpec(slide_us, slide_us)
+    assert query.begin_pane is not None, "a state query has a begin"
+    begin_us = query.window.pane_start_us(query.begin_pane)
+    return msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        last_n=random.choice((1, 3, 8, 20)),
+    )
+
+
+def draw_time(random: Random, query: Query) -> Query:
+    """The same query, sometimes by age. Drawn apart from the rest of a query, so that it moves no
+    other choice of a seed. States go by timestamps, which their truth does too."""
+    is_by_age = random.random() < AGE_SHARE and not query.holds_states
+    return msgspec.structs.replace(query, time=TimeKind.AGE) if is_by_age else query
+
+
+def draw_sequence(random: Random, query: Query) -> Query:
+    """The same query, sometimes over windows of numbers, for which the times of records stand: they
+    rise as far as a site's clock does, and fall where it is set back."""
+    is_timed = query.time is TimeKind.EVENT and not query.holds_states
+    if random.random() >= SEQUENCE_SHARE or not is_timed:
+        return query
+    grid = SequenceGrid(
+        "number",
+        disorder=random.choice((1, 2)) * MICROS,
+        lateness=random.choice((10, 25)) * MICROS,
+        from_now=True,
+    )
+    timing = msgspec.structs.replace(
+        query.timing, disorder_s=0.0, lateness_s=None, revise_for_s=86_400.0
+    )
+    return msgspec.structs.replace(query, begin_pane=None, sequence=grid, timing=timing)
+
+
+def draw_past(random: Random, query: Query, *, now_s: float) -> Query:
+    """The same query, sometimes with a begin that has passed: sites read the past for it."""
+    is_timed = query.time is TimeKind.EVENT and not query.holds_states and query.numbers is None
+    if random.random() >= PAST_SHARE or not is_timed:
+        return query
+    begin_us = round((now_s - random.choice(PAST_S)) * MICROS)
+    first = query.window.panes_of(query.window.first_window_from(begin_us))[0]
+    return msgspec.structs.replace(query, begin_pane=first, reads_past=True)
+
+
+def draw_sessions(random: Random, query: Query) -> Query:
+    """The same query, sometimes for sessions: its windows look back as far as these may be long."""
+    if random.random() >= SESSIONS_SHARE or not is_plain(query):
+        return query
+    gap_us = random.choice((3, 5)) * MICROS
+    sessions = Sessions(gap_us, gap_us * random.choice((1, 3)), "first", "last")
+    partials = (Partial("first", "timestamp", "min"), Partial("last", "timestamp", "max"))
+    window, begin = sessions.window(), query.begin_pane
+    assert begin is not None, "a plain query has a begin"
+    first = window.first_window_from(query.window.pane_start_us(begin))
+    return msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.panes_of(first)[0],
+        program=msgspec.structs.replace(query.program, partials=partials),
+        sessions=sessions,
+    )
+
+
+def draw_growing(random: Random, query: Query) -> Query:
+    """The same query, sometimes of a growing state: sites have a limit that some panes exceed."""
+    if random.random() >= GROWING_SHARE or not is_plain(query):
+        return query
+    program = growing(query.program, rows_max=random.choice((3, 5)))
+    return msgspec.structs.replace(query, program=program)
+
+
+def is_plain(query: Query) -> bool:
+    """Nothing has made it one of a kind."""
+    is_timed = query.time is TimeKind.EVENT and query.numbers is None
+    is_plain = is_timed and not query.holds_states and not query.wants_past
+    return is_plain and query.sessions is msgspec.UNSET

@@ -1,0 +1,4 @@
+"""All that is wrong with a file of statements, at once, and what is legal and probably wrong.
+
+Open ``validate`` first, then ``repair_question``: how it goes on after a fault.
+"""

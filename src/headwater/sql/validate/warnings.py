@@ -1,0 +1,84 @@
+"""What is legal and probably not what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from headwater.plan.durations import duration_text
+from headwater.plan.query import Query
+from headwater.sql.read.sql_text import offset_of
+from headwater.sql.read.statements import SourceStatement, Statement, StreamStatement
+from headwater.sql.tree.nodes import Grouped, Node, the
+
+Warnings = Iterator[tuple[int, str]]
+"""Where, and what."""
+
+
+def source_warnings(source: SourceStatement, statements: Sequence[Statement]) -> Warnings:
+    streams = [one for one in statements if isinstance(one, StreamStatement)]
+    tables = {table.name.lower() for one in streams for table in one.select.find_all(exp.Table)}
+    if streams and source.name.lower() not in tables:
+        yield source.offset, f"no stream of this file reads source `{source.name}`"
+
+
+def stream_warnings(stream: StreamStatement, tree: Node, queries: Sequence[Query]) -> Warnings:
+    select = stream.select
+    yield from _keys(select, tree)
+    if select.args.get("limit") is not None and select.args.get("order") is None:
+        at = offset_of(select.args["limit"])
+        yield (
+            stream.select_offset if at is None else at,
+            "LIMIT without ORDER BY keeps the rows that are least by all columns, from left to "
+            "right; say by what to choose, with ORDER BY",
+        )
+    for node in select.find_all(exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE):
+        if isinstance(node.left, exp.Null) or isinstance(node.right, exp.Null):
+            at = offset_of(node)
+            yield (
+                stream.select_offset if at is None else at,
+                "a comparison with NULL is never true; write IS NULL or IS NOT NULL",
+            )
+    yield from _timing(stream, queries)
+
+
+def _keys(select: exp.Expr, tree: Node) -> Warnings:
+    """A query without GROUP BY shows its rows as they are, whatever is in them."""
+    if select.args.get("group") is None:
+        return
+    for key in the(tree, Grouped).keys:
+        at = offset_of(key.expression)
+        if not isinstance(key.expression, exp.Column) or at is None:
+            continue
+        if key.type == "timestamp":
+            yield (
+                at,
+                f"`{key.name}` is a timestamp, so nearly every record is a group of its own; leave "
+                f"it to window(…), or write date_trunc('HOUR', {key.name})",
+            )
+        if key.type in ("float", "double"):
+            yield (
+                at,
+                f"`{key.name}` is a {key.type}, and values that differ in the last digit are two "
+                f"groups; write round({key.name}, 2)",
+            )
+
+
+def _timing(stream: StreamStatement, queries: Sequence[Query]) -> Warnings:
+    options = {option.name: option for option in stream.options}
+    for query in queries[:1]:
+        timing, window = query.timing, query.window
+        if timing.deadline_s < timing.disorder_s and "deadline" in options:
+            yield (
+                options["deadline"].value_offset,
+                f"sites close a pane {duration_text(round(timing.disorder_s * 1e6))} after its end "
+                "(disorder), so every first answer would come before that, without any site; "
+                "raise deadline or lower disorder",
+            )
+        if timing.revise_for_s * 1e6 < window.range_us and "revise_for" in options:
+            yield (
+                options["revise_for"].value_offset,
+                "answers are final before a window of this length has passed once; raise "
+                "revise_for",
+            )

@@ -1,0 +1,91 @@
+"""Rows of growing states become groups: each value counts once, and fixed states ride along."""
+
+import pyarrow as pa
+import pytest
+
+from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX
+from headwater.algebra.rows.arrow_rows import Groups
+from headwater.algebra.rows.fold_groups import GroupMaker
+from headwater.algebra.rows.types import group_schema, summary_schema
+from headwater.sql.compile import compile_statements
+
+SOURCE = """
+CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
+WITH (format = 'csv', path = '*.csv', time = 'ts');
+CREATE STREAM asked AS SELECT {} FROM hits GROUP BY window(ts, '10 seconds'){};
+"""
+MOST = (1 << 63) - 1
+
+
+def groups_of(items: str, *parts: list[tuple[object, ...]], by: str = ", domain") -> Groups:
+    text = SOURCE.format(items, by)
+    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    maker, schema = GroupMaker(query.program), summary_schema(query.program)
+    tables = [
+        pa.table([list(one) for one in zip(*rows, strict=True)], schema=schema) for rows in parts
+    ]
+    found = maker.groups(tables)
+    assert found.merged.schema == group_schema(query.program)
+    return found
+
+
+def made_of(items: str, *parts: list[tuple[object, ...]]) -> list[dict[str, object]]:
+    found = groups_of(f"domain, {items}", *parts)
+    return sorted(found.merged.to_pylist(), key=lambda row: row["domain"])
+
+
+def test_a_value_that_two_sites_have_counts_once_and_their_records_all_count() -> None:
+    found = made_of(
+        "count(DISTINCT id) AS ids, count(*) AS n",
+        [("a", 1, 5), ("a", None, 2), ("b", None, 7)],
+        [("a", 1, 1), ("a", 2, 1)],
+    )
+    assert found == [
+        {"domain": "a", "count_1": 9, "count_of_1": 2},
+        {"domain": "b", "count_1": 7, "count_of_1": 0},
+    ]
+
+
+def test_rows_of_several_states_are_told_apart_by_their_grouping_number() -> None:
+    found = made_of(
+        "count(DISTINCT id) AS ids, sum(DISTINCT status) AS s, count(*) AS n",
+        [("a", 200, None, 1, 4), ("a", None, 200, 2, None), ("a", None, 404, 2, None)],
+        [("a", None, 200, 2, None)],
+    )
+    assert [(row["count_of_1"], int(row["sum_of_2"]), row["count_1"]) for row in found] == [  # type: ignore[call-overload]
+        (1, 604, 4)
+    ]
+
+
+def test_where_a_row_of_a_growing_state_overflows_so_does_its_group() -> None:
+    found = groups_of(
+        "domain, count(DISTINCT id) AS ids, count(*) AS n",
+        [("a", 1, MOST), ("a", 2, 1), ("b", 1, 1)],
+        [("a", 1, MOST)],
+    )
+    assert found.merged.to_pylist() == [{"domain": "b", "count_1": 1, "count_of_1": 1}]
+    assert found.overflowing.to_pylist() == [{"domain": "a"}]
+    assert (found.overflowing_count, found.columns) == (1, ("count_1",))
+
+
+def test_the_one_group_of_a_query_without_keys_overflows_once() -> None:
+    rows: list[tuple[object, ...]] = [(1, MOST), (2, 1)]
+    found = groups_of("count(DISTINCT id) AS ids, count(*) AS n", rows, rows, by="")
+    assert (found.merged.num_rows, found.overflowing_count) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "too_many", [[(1, LIST_VALUES_MAX + 1)], [(1, LIST_VALUES_MAX), (2, 1)], [(1, MOST)]]
+)
+def test_a_list_has_all_its_values_or_its_group_is_left_out_and_counted(
+    too_many: list[tuple[int, int]],
+) -> None:
+    found = groups_of(
+        "domain, collect_list(id) AS ids, collect_set(id) AS once",
+        [*(("a", *one) for one in too_many), ("b", 7, LIST_VALUES_MAX), ("c", 7, 2), ("c", 3, 1)],
+    )
+    lists = {row["domain"]: row["list_of_1"] for row in found.merged.to_pylist()}
+    assert lists == {"b": [7] * LIST_VALUES_MAX, "c": [3, 7, 7]}
+    assert found.overflowing.to_pylist() == [{"domain": "a"}]
+    assert found.overflowing_count == 1
+    assert f"a list has more than {LIST_VALUES_MAX} values" in found.reason

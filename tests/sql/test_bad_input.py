@@ -1,0 +1,191 @@
+"""*Every refusal names the place, what is wrong and what to write*: what people write, in a table.
+
+Each entry: the SELECT, or what stands in WITH; what is underlined; what must be said of it.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.errors import QueryRefused
+from headwater.sql.compile import compile_statements
+from headwater.sql.validate.finding import Severity
+from headwater.sql.validate.validate import validate
+
+SOURCE = """CREATE SOURCE access (
+  ts TIMESTAMP, domain STRING, status INT, bytes BIGINT, ms DOUBLE, tags ARRAY<STRING>
+) WITH (format = 'json', path = 'a.log', time = 'ts');
+"""
+W = "window(ts, '1 minute')"
+
+SELECTS = {
+    "a window whose range and slide have a tiny divisor": (
+        "SELECT count(*) AS n FROM access GROUP BY window(ts, '1 minute', '59.99 seconds')",
+        "window(ts, '1 minute', '59.99 seconds')", "10 milliseconds in common", "at least",
+    ),
+    "a window of too many panes": (
+        "SELECT count(*) AS n FROM access GROUP BY window(ts, '1 day', '1 second')",
+        "window(ts, '1 day', '1 second')", "86400 panes", "take a longer slide",
+    ),
+    "a window without a length": (
+        "SELECT count(*) AS n FROM access GROUP BY window(ts)",
+        "window(ts)", "takes a time, a length", "'10 seconds'",
+    ),
+    "a window over another column": (
+        "SELECT count(*) AS n FROM access GROUP BY window(bytes, '1 minute')",
+        "bytes", "over the time column", "time = '…'",
+    ),
+    "windows of numbers that have a tiny divisor": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes, 100000, 99999)",
+        "sequence_window(bytes, 100000, 99999)", "only 1 in common", "divides 100000",
+    ),
+    "a window of numbers that slides by more than its length": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes, 10, 20)",
+        "20", "longer than the window", "",
+    ),
+    "a window of no numbers": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes, 0)",
+        "0", "from 1 to", "sequence_window(lsn, 100000)",
+    ),
+    "a window of less than no numbers": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes, -5)",
+        None, "from 1 to", "sequence_window(lsn, 100000)",
+    ),
+    "a length of numbers in quotes": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes, '10')",
+        "'10'", "without quotes", "sequence_window(lsn, 100000)",
+    ),
+    "a window of numbers over a text": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(domain, 10)",
+        "domain", "is string", "whole numbers: status, bytes",
+    ),
+    "a window of numbers over what is computed": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes + 1, 10)",
+        "bytes", "counts a column", "whole numbers: status, bytes",
+    ),
+    "a window of numbers without a length": (
+        "SELECT count(*) AS n FROM access GROUP BY sequence_window(bytes)",
+        "sequence_window(bytes)", "a column, a length", "sequence_window(lsn, 100000)",
+    ),
+    "a length that is no length": (
+        "SELECT count(*) AS n FROM access GROUP BY window(ts, '1 month')",
+        "'1 month'", "of fixed size", "'10 seconds'",
+    ),
+    "two windows": (
+        f"SELECT count(*) AS n FROM access GROUP BY {W}, window(ts, '2 minutes')",
+        "window(ts, '2 minutes')", "two windows", "write one stream for each",
+    ),
+    "no window": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY domain",
+        None, "answers by windows", "GROUP BY window(ts",
+    ),
+    "a limit of nothing": (
+        f"SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain LIMIT 0",
+        "0", "takes a number", "from 1 to",
+    ),
+    "a limit above the maximum": (
+        f"SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain LIMIT 5000000",
+        "5000000", "takes a number", "to 1000000",
+    ),
+    "an aggregate within an aggregate": (
+        f"SELECT sum(count(*)) AS n FROM access GROUP BY {W}",
+        "count(*)", "within an aggregate", "aggregates once",
+    ),
+    "an aggregate in WHERE": (
+        f"SELECT count(*) AS n FROM access WHERE max(bytes) > 1 GROUP BY {W}",
+        "max(bytes)", "about single records", "HAVING",
+    ),
+    "an aggregate as a key": (
+        f"SELECT count(*) AS n FROM access GROUP BY {W}, max(bytes)",
+        "max(bytes)", "can't be grouped by", "",
+    ),
+    "a name that means two things": (
+        f"SELECT status, sum(bytes) AS domain FROM access GROUP BY {W}, status HAVING domain > 3",
+        "domain", "also the alias", "give the alias another name",
+    ),
+    "two columns of one name": (
+        f"SELECT count(*) AS n, sum(bytes) AS n FROM access GROUP BY {W}",
+        None, "two columns are called `n`", "give one of them an alias",
+    ),
+    "a column that is no key": (
+        f"SELECT domain, count(*) AS n FROM access GROUP BY {W}",
+        "domain", "neither in GROUP BY", "max(domain)",
+    ),
+    "a number of a column that is not there": (
+        f"SELECT domain, count(*) AS n FROM access GROUP BY {W}, 7",
+        None, "columns 1 to 2", "",
+    ),
+    "a sum of texts": (
+        f"SELECT sum(domain) AS n FROM access GROUP BY {W}",
+        "sum(domain)", "takes a number", "CAST",
+    ),
+    "a comparison of two kinds": (
+        f"SELECT count(*) AS n FROM access WHERE tags = 'a' GROUP BY {W}",
+        "tags", "array<string>", "",
+    ),
+    "a function with a slip": (
+        f"SELECT uper(domain) AS d, count(*) AS n FROM access GROUP BY {W}, uper(domain)",
+        "uper(domain)", "is not available", "did you mean upper",
+    ),
+    "code that runs": (
+        f"SELECT reflect('java.lang.System', 'exit') AS d, count(*) AS n FROM access GROUP BY {W}",
+        "reflect('java.lang.System', 'exit')", "reflect", "no site admits",
+    ),
+    "a source with a slip": (
+        f"SELECT count(*) AS n FROM acces GROUP BY {W}",
+        "acces", "no source `acces`", "did you mean `access`",
+    ),
+    "a table of another world": (
+        f"SELECT count(*) AS n FROM csv.`/etc/passwd` GROUP BY {W}",
+        None, "reads FROM a source by its name", "",
+    ),
+}  # fmt: skip
+
+OPTIONS = {
+    "an option with a slip": ("deadlin = '1 s'", "deadlin", "no option", "did you mean `deadline`"),
+    "a length of time that is none": ("deadline = 'soon'", "'soon'", "no length of time", "'10s'"),
+    "an option that is there twice": (
+        "deadline = '1 s', deadline = '2 s'", "deadline", "occurs twice", ""
+    ),
+    "lateness below disorder": (
+        "lateness = '1 s', disorder = '2 s'", "'1 s'", "shorter than disorder", "raise lateness"
+    ),
+    "a begin that is no time": ("begin = 'tomorrow'", "'tomorrow'", "no point in time", "write"),
+    "a time of another kind": ("time = 'lunar'", "'lunar'", "wanted 'event' or 'age'", ""),
+    "a root that is named twice": ("roots = 'a, a'", "'a, a'", "named twice", "name it once"),
+    "root and roots": ("root = 'a', roots = 'a, b'", "'a, b'", "got both", "write all sites"),
+}  # fmt: skip
+
+
+def text_of(select: str, options: str = "") -> str:
+    return f"{SOURCE}CREATE STREAM s {f'WITH ({options}) ' if options else ''}AS\n{select};"
+
+
+def check(text: str, place: str | None, wrong: str, write: str) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        compile_statements(text, root="a", installer="a", next_counter=1)
+    said = refused.value.said
+    assert wrong in said
+    assert write in said
+    assert str(refused.value).startswith("line "), "the place"
+    findings = [one for one in validate(text) if one.severity is Severity.FAULT]
+    assert said in [one.message for one in findings], "validate says the same"
+    if place is not None:
+        line = text.splitlines()[findings[0].line - 1]
+        found = [
+            line[one.column - 1 : one.end_column - 1] for one in findings if one.message == said
+        ]
+        assert place in found
+
+
+@pytest.mark.parametrize("what", SELECTS)
+def test_a_select_is_refused_with_place_fault_and_remedy(what: str) -> None:
+    select, place, wrong, write = SELECTS[what]
+    check(text_of(select), place, wrong, write)
+
+
+@pytest.mark.parametrize("what", OPTIONS)
+def test_an_option_is_refused_with_place_fault_and_remedy(what: str) -> None:
+    options, place, wrong, write = OPTIONS[what]
+    select = f"SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain"
+    check(text_of(select, options), place, wrong, write)

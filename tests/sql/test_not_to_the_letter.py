@@ -1,0 +1,115 @@
+"""Where Spark is not followed to the letter: each entry of the guide's table, held to the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headwater.errors import QueryRefused
+from headwater.plan.query import Query
+from headwater.sql.admit.admit import SETTINGS
+from headwater.sql.compile import compile_statements
+
+HOUSE = Path(__file__).resolve().parents[2]
+SOURCE = """
+CREATE SOURCE access (ts TIMESTAMP, domain STRING, status INT, bytes BIGINT)
+WITH (format = 'csv', path = 'a.log', time = 'ts');
+"""
+WINDOW = "window(ts, '1 minute')"
+
+
+def asked(select: str) -> Query:
+    text = f"{SOURCE} CREATE STREAM s AS {select};"
+    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    return query
+
+
+def refused(select: str) -> str:
+    with pytest.raises(QueryRefused) as error:
+        asked(select)
+    return str(error.value)
+
+
+def test_every_entry_of_the_table_names_a_test_that_is_there() -> None:
+    page = (HOUSE / "docs" / "guide" / "sql.md").read_text("utf-8")
+    table = page.partition("## Where Spark is not followed to the letter")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 10
+    for row in rows:
+        (named,) = re.findall(r"`(tests/[\w/.]+(?:::\w+)?)` \|$", row)
+        file, _, function = named.partition("::")
+        assert f"def {function}" in (HOUSE / file).read_text("utf-8"), row
+
+
+def test_a_sum_is_wide_until_it_is_finished() -> None:
+    program = asked(f"SELECT sum(bytes) AS s FROM access GROUP BY {WINDOW}").program
+    assert [one.type for one in program.partials] == ["decimal(38,0)"]
+    assert [one.type for one in program.output] == ["bigint"]
+
+
+def test_order_and_limit_hold_for_each_window() -> None:
+    select = "SELECT domain, count(*) AS n FROM access GROUP BY {}, domain ORDER BY n LIMIT 3"
+    program = asked(select.format(WINDOW)).program
+    assert "PARTITION BY `window` ORDER BY n" in program.root_sql
+    assert "PARTITION BY `window` ORDER BY n" in program.central_sql
+
+
+def test_ties_are_broken_by_the_remaining_columns() -> None:
+    select = f"SELECT domain, count(*) AS n FROM access GROUP BY {WINDOW}, domain"
+    assert "ORDER BY n DESC, domain" in asked(f"{select} ORDER BY n DESC LIMIT 3").program.root_sql
+    assert "ORDER BY domain, n" in asked(f"{select} LIMIT 3").program.root_sql
+
+
+def test_a_name_that_means_two_things_is_refused() -> None:
+    select = f"SELECT status, sum(bytes) AS domain FROM access GROUP BY {WINDOW}, status, domain"
+    said = refused(f"{select} HAVING domain > 3")
+    assert "give the alias another name" in said
+
+
+@pytest.mark.parametrize("call", ["now()", "rand()", "current_date()", "input_file_name()"])
+def test_time_chance_and_place_are_refused(call: str) -> None:
+    said = refused(f"SELECT {call} AS x, count(*) AS n FROM access GROUP BY {WINDOW}")
+    assert "sites would not agree" in said
+
+
+@pytest.mark.parametrize("call", ["first(domain)", "last(domain)"])
+def test_what_depends_on_the_order_of_reading_is_refused(call: str) -> None:
+    said = refused(f"SELECT {call} AS x FROM access GROUP BY {WINDOW}")
+    assert "order in which records are read" in said
+
+
+@pytest.mark.parametrize("call", ["median(bytes)", "percentile(bytes, 0.5)"])
+def test_exact_percentiles_are_refused(call: str) -> None:
+    said = refused(f"SELECT {call} AS x FROM access GROUP BY {WINDOW}")
+    assert "needs all values in one place" in said
+
+
+def test_windows_have_fixed_lengths() -> None:
+    shape = "SELECT count(*) AS n FROM access GROUP BY window(ts, {})"
+    assert "of fixed size" in refused(shape.format("'1 month'"))
+    assert "at least 100 milliseconds" in refused(shape.format("'1 second', '990 milliseconds'"))
+    assert "at most 10000" in refused(shape.format("'1 day', '1 second'"))
+
+
+def test_settings_are_the_same_everywhere() -> None:
+    program = asked(f"SELECT count(*) AS n FROM access GROUP BY {WINDOW}").program
+    assert program.settings == SETTINGS
+    assert dict(SETTINGS)["spark.sql.ansi.enabled"] == "true"
+    assert dict(SETTINGS)["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_two_strings_side_by_side_are_refused() -> None:
+    said = refused(f"SELECT 'a' 'b' AS x, count(*) AS n FROM access GROUP BY {WINDOW}")
+    assert "two strings side by side" in said
+
+
+def test_operators_on_bits_want_brackets() -> None:
+    said = refused(f"SELECT max(status | bytes + 1) AS x FROM access GROUP BY {WINDOW}")
+    assert "write brackets" in said
+
+
+def test_a_stream_has_a_window() -> None:
+    said = refused("SELECT domain, count(*) AS n FROM access GROUP BY domain")
+    assert "a stream answers by windows" in said

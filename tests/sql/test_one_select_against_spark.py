@@ -1,0 +1,70 @@
+"""WITH, subqueries, ranks and views mean to Spark as they were written what they mean here.
+
+The reference of a stream is written from the one SELECT that its text comes to. So the text itself,
+which is plain Spark SQL where it names no LIMIT, is run by Spark and compared with it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from headwater.sql.compile import compile_statements
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+SOURCE = """
+CREATE SOURCE r (ts TIMESTAMP, word STRING, n BIGINT, tags ARRAY<STRING>, sizes MAP<STRING, INT>)
+WITH (format = 'json', path = 'r.json', time = 'ts');
+"""
+RECORDS = """
+SELECT TIMESTAMP '2026-05-01 12:00:00' + make_interval(0, 0, 0, 0, 0, 0, id % 40) AS ts,
+  CASE WHEN id % 7 = 0 THEN NULL ELSE substr('abcdef', CAST(id % 5 + 1 AS INT), 1) END AS word,
+  CASE WHEN id % 11 = 0 THEN NULL ELSE (id * 37) % 101 END AS n,
+  CASE WHEN id % 3 = 0 THEN NULL WHEN id % 3 = 1 THEN array() ELSE
+    array(CAST(id % 4 AS STRING), 'x') END AS tags,
+  map('a', CAST(id AS INT), 'b', NULL) AS sizes
+FROM range(300)
+"""
+W = "window(ts, '10 seconds')"
+TEXTS = [
+    f"WITH a AS (SELECT ts, upper(word) AS w, n + 1 AS m FROM r WHERE n > 20), "
+    f"b AS (SELECT * FROM a WHERE w IS NOT NULL) "
+    f"SELECT window, w, sum(m) AS s FROM b WHERE m * 2 < 180 GROUP BY {W}, w",
+    f"SELECT window, word, c - 1 AS fewer FROM (SELECT {W} AS window, word, count(*) AS c FROM r "
+    f"GROUP BY {W}, word HAVING c > 2) AS x WHERE x.c > 4",
+    f"SELECT window, word, c FROM (SELECT window, word, count(*) AS c, row_number() OVER "
+    f"(PARTITION BY window ORDER BY count(*) DESC, word) AS place FROM r GROUP BY {W}, word) "
+    "WHERE place <= 2 AND c > 1",
+    f"SELECT window, word, n, rank() OVER (PARTITION BY window, word ORDER BY n DESC) AS place "
+    f"FROM (SELECT {W} AS window, word, n FROM r WHERE n % 2 = 0)",
+    f"SELECT window, word, n FROM (SELECT {W} AS window, word, n, dense_rank() OVER "
+    f"(PARTITION BY {W}, word ORDER BY n) AS d FROM r) WHERE d BETWEEN 2 AND 3 OR word IS NULL",
+    f"SELECT {W} AS window, word, tag FROM r LATERAL VIEW OUTER explode(tags) t AS tag",
+    f"SELECT window, tag, place, count(*) AS c FROM (SELECT * FROM r WHERE n > 5) "
+    f"LATERAL VIEW posexplode(tags) t AS place, tag GROUP BY {W}, tag, place",
+    f"SELECT {W} AS window, n, explode(tags) AS tags FROM r WHERE n IS NOT NULL",
+    f"SELECT window, key, sum(value) AS s FROM r LATERAL VIEW explode(sizes) AS key, value "
+    f"GROUP BY {W}, key",
+    f"SELECT DISTINCT window, word FROM (SELECT {W} AS window, * FROM r) WHERE n > 90",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_a_text_means_to_spark_what_the_reference_says(spark: "SparkSession", text: str) -> None:
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s AS {text};",
+        root="hub", installer="hub", next_counter=1, begin="earliest",
+    )  # fmt: skip
+    spark.sql(RECORDS).createOrReplaceTempView("records")
+    spark.table("records").createOrReplaceTempView("r")
+    names = ["window", *(column.name for column in query.program.output)]
+    found = rows(spark.sql(query.program.central_sql).select(names).collect())
+    assert found == rows(spark.sql(text).select(names).collect())
+    assert len(found) > 5
+
+
+def rows(found: list[Any]) -> list[str]:
+    return sorted(map(str, found))
