@@ -51,11 +51,25 @@ SELECTS = (
     ("cache, count(*) AS n", "status >= 400", "cache"),
     ("domain, max(latency_ms) AS l, sum(bytes) AS b", "", "domain"),
     ("count(*) AS n", "", ""),
+    ("domain, min(latency_ms) AS l", "", "domain"),
+    ("status, sum(bytes) AS b", "", "status"),
+    ("cache, avg(latency_ms) AS l", "", "cache"),
+    ("domain, count(*) AS n", "status = 404", "domain"),
+    ("status, stddev_pop(latency_ms) AS d", "", "status"),
 )
-"""Items, condition and keys of five queries on windows of ten seconds."""
+"""Items, condition and keys of ten queries on windows of ten seconds."""
 USED = (
-    "ts domain bytes", "ts status latency_ms", "ts status cache", "ts domain latency_ms bytes", "ts"
-)  # fmt: skip
+    "ts domain bytes",
+    "ts status latency_ms",
+    "ts status cache",
+    "ts domain latency_ms bytes",
+    "ts",
+    "ts domain latency_ms",
+    "ts status bytes",
+    "ts cache latency_ms",
+    "ts domain status",
+    "ts status latency_ms",
+)
 """The columns of each."""
 
 
@@ -74,7 +88,7 @@ def main() -> None:
             SparkConfig(master="local[*]", memory="1g", directory=scratch, log=f"{scratch}/jvm.log")
         )
         try:
-            for count in (1, 5):
+            for count in (1, 5) if QUICK else (1, 5, 10):
                 compare(running, Path(scratch), data, paths, count)
             print(f"\nPython workers at the end, MB of their own: {worker_memory_mb(running)}")
         finally:
