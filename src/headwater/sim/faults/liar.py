@@ -116,7 +116,7 @@ class Liar:
             case AckMessage(ack) if self._is_others(ack):
                 self._learn((ack.query, one.ordinal, one.incarnation) for one in ack.greetings)
                 self._acks.append(ack)
-            case SummaryMessage(summary) if not summary.more:
+            case SummaryMessage(summary) if not summary.more and self._is_others(summary):
                 self._summaries.append(summary)
             case CommandsKnown(counts):
                 self._counts.extend(counts)
@@ -126,7 +126,7 @@ class Liar:
     def _learn(self, lives: Iterable[tuple[str, int, int]]) -> None:
         self._lives.update(((query, ordinal), life) for query, ordinal, life in lives)
 
-    def _is_others(self, word: SiteState | Acknowledgement) -> bool:
+    def _is_others(self, word: SiteState | Acknowledgement | Summary) -> bool:
         """Of itself, and of queries that it answers, it may say what it likes."""
         return not self._signatures.has_signed(word.proof)
 

@@ -90,9 +90,9 @@ class SimulatedSignatures:
         command = msgspec.structs.replace(command, operator=OPERATOR)
         return msgspec.structs.replace(command, proof=self._sign(_command(command)))
 
-    def has_signed(self, proof: Proof | None) -> bool:
+    def has_signed(self, proof: Proof | UpdateProof | None) -> bool:
         """Whether it is a proof of its own."""
-        return isinstance(proof, SimulatedProof) and proof.by is self._own
+        return isinstance(proof, SimulatedProof | SimulatedUpdateProof) and proof.by is self._own
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, state.proof, _state(state))
