@@ -972,6 +972,28 @@ def test_a_file_that_is_closed_to_us_is_not_taken_for_read_by_its_inode_and_time
     assert (one.poll().is_clean, one.text()) == (True, "1\n1\n" + text)
 
 
+@pytest.mark.parametrize("is_seen_empty", [False, True])
+def test_what_an_emptied_log_got_while_it_was_closed_to_us_is_read_after_its_rotation(
+    follow: Callable[..., Follow], faulty_disk: FaultyDisk, is_seen_empty: bool
+) -> None:
+    """By its length it could be what was read before; it is shorter, or was."""
+    one = follow(disk=faulty_disk)
+    path = one.write("a.log", "1\n2\n3\n")
+    one.poll()
+    one.restart()
+    faulty_disk.fail["open"] = errno.EIO
+    os.truncate(path, 0)
+    if is_seen_empty:
+        one.poll()
+    one.write("a.log", "4\n5\n6\n" if is_seen_empty else "4\n")
+    one.poll()
+    path.rename(one.logs / "a.log.1")
+    one.restart()
+    faulty_disk.fail.clear()
+    one.poll()
+    assert one.text() == "1\n2\n3\n" + ("4\n5\n6\n" if is_seen_empty else "4\n")
+
+
 def test_the_unread_bytes_of_a_symlinked_log_are_kept_alive(
     follow: Callable[..., Follow], tmp_path: Path
 ) -> None:

@@ -77,6 +77,7 @@ class Examination:
             path=listed.path,
             size_seen=look.found.size,
             unopened=0,
+            cut_back=False,
             unproven=False,
             waits=changed.waits and look.found.size > 0,
             modified_ns=look.found.modified_ns,

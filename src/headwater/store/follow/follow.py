@@ -279,6 +279,7 @@ def _worth_writing(file: Followed) -> tuple[object, ...]:
         file.unproven,
         file.succeeded,
         file.unopened,
+        file.cut_back,
     )
 
 

@@ -53,6 +53,9 @@ class Followed(msgspec.Struct, frozen=True):
     unopened: int = 0
     """How long it was listed to be when it could not be opened the last time, if it was not opened
     since."""
+    cut_back: bool = False
+    """It was listed to be shorter than what was read of it, and not opened since: whatever it holds
+    may be new."""
     start_at: int | None = None
     """It was there when its source began and could not be opened: what lies before is not ours."""
     succeeded: bool = False
@@ -79,7 +82,8 @@ class Followed(msgspec.Struct, frozen=True):
     @property
     def unopened_bytes(self) -> int:
         """What was listed and never looked at, but for what was there before."""
-        return max(0, self.unopened - max(self.size_seen, self.start_at or 0))
+        seen = 0 if self.cut_back else self.size_seen
+        return max(0, self.unopened - max(seen, self.start_at or 0))
 
     @property
     def known_size(self) -> int:

@@ -173,7 +173,9 @@ class Watch:
         if file.start_at is not None:
             kept = awaited(file, found, round_, is_sure=False)
         elif file.position or file.checked:
-            kept = msgspec.structs.replace(file, unopened=found.size)
+            is_shorter = not found.packed and found.size < file.position
+            cut_back = file.cut_back or is_shorter
+            kept = msgspec.structs.replace(file, unopened=found.size, cut_back=cut_back)
         else:
             kept = as_listed(file, found, start_at=None)
         if kept != file:
