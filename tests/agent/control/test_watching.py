@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import pyarrow as pa
+from store_kit import envelope_of, query_of
 from tests.agent.control.test_parts import BY_ONE, Agents, run_with
+
+from headwater.agent.control.watching import _event
 
 
 async def watch(agents: Agents, said: list[Any], **request: Any) -> asyncio.Task[None]:
@@ -48,3 +53,10 @@ def test_who_did_not_ask_for_waits_hears_answers_alone_and_the_end(tmp_path: Pat
         assert said == []
 
     run_with(tmp_path, story)
+
+
+def test_an_answer_with_a_day_beyond_pythons_years_is_shown() -> None:
+    far = pa.table({"day": pa.array([5_000_000], pa.int32()).cast(pa.date32()), "n": [1]})
+    reader = Mock(answer=lambda seq, envelope: far)
+    event = _event(reader, 1, envelope_of(query_of(), 1))
+    assert list(event["rows"]) == [{"day": "15659-07-15", "n": 1}]

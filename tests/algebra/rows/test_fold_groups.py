@@ -68,6 +68,17 @@ def test_where_a_row_of_a_growing_state_overflows_so_does_its_group() -> None:
     assert (found.overflowing_count, found.columns) == (1, ("count_1",))
 
 
+def test_a_group_may_overflow_beside_one_of_a_day_that_python_has_no_date_for() -> None:
+    items = "date_add(DATE '1970-01-01', status) AS day, count(DISTINCT id) AS ids, count(*) AS n"
+    far, near = (pa.scalar(days, pa.int32()).cast(pa.date32()) for days in (5_000_000, 1))
+    rows: list[tuple[object, ...]] = [(far, 1, 1), (near, 1, MOST)]
+    by = ", date_add(DATE '1970-01-01', status)"
+    for asked in (by, by.replace("date", "ROLLUP (date", 1) + ")"):
+        found = groups_of(items, rows, rows, by=asked)
+        assert found.overflowing_count >= 1
+        assert found.merged.column(0).cast(pa.int32()).to_pylist() == [5_000_000]
+
+
 def test_the_one_group_of_a_query_without_keys_overflows_once() -> None:
     rows: list[tuple[object, ...]] = [(1, MOST), (2, 1)]
     found = groups_of("count(DISTINCT id) AS ids, count(*) AS n", rows, rows, by="")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.find_query import elsewhere, find_query
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.stream_lines import results_of, trouble_text
+from headwater.algebra.rows.python_values import python_values
 from headwater.plan.query import Query
 from headwater.root.said.awaited import awaited_window
 from headwater.root.said.envelope import Envelope
@@ -92,8 +94,14 @@ def _waits(runtime: SiteRuntime, query: Query) -> api.WaitEvent:
 
 def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
     rows = reader.answer(seq, envelope)
-    found = () if rows is None else tuple(rows.to_pylist(maps_as_pydicts="lossy"))
+    found = () if rows is None else tuple(_rows(rows))
     return plain(api.AnswerEvent(msgspec.to_builtins(envelope), found))
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    columns = [python_values(column, maps="lossy") for column in table.columns]
+    for row in zip(*columns, strict=True):
+        yield dict(zip(table.column_names, row, strict=True))
 
 
 def plain(value: Any) -> Any:

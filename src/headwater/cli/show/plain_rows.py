@@ -35,33 +35,13 @@ def plain_rows(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
 def plain_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     import pyarrow as pa
 
+    from headwater.algebra.rows.python_values import python_values
+
     is_whole = not (pa.types.is_nested(column.type) or pa.types.is_floating(column.type))
-    values = _values(column)
+    values = python_values(column)
     if is_whole and not pa.types.is_binary(column.type):
         return values
     return [_plain(value, column.type) for value in values]
-
-
-def _values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
-
-    try:
-        found: list[Any] = column.to_pylist()
-    except (OverflowError, ValueError):  # Python knows the years 1 to 9999
-        found = column.cast(_textual(column.type), safe=False).to_pylist()
-    return found
-
-
-def _textual(type_: pa.DataType) -> pa.DataType:
-    """The type with texts in place of dates and times."""
-    import pyarrow as pa
-
-    if pa.types.is_temporal(type_):
-        return pa.string()
-    if pa.types.is_struct(type_):
-        return pa.struct([(field.name, _textual(field.type)) for field in type_])
-    if pa.types.is_map(type_):
-        return pa.map_(_textual(type_.key_type), _textual(type_.item_type))
-    return pa.list_(_textual(type_.value_type)) if pa.types.is_list(type_) else type_
 
 
 def _plain(value: Any, type_: pa.DataType) -> Any:

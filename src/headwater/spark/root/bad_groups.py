@@ -32,6 +32,7 @@ import pyarrow as pa
 import structlog
 
 from headwater.algebra.rows.arrow_rows import Groups
+from headwater.algebra.rows.python_values import python_values
 from headwater.algebra.words.malformed import Malformed
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
@@ -393,4 +394,5 @@ def _text(value: pa.Scalar) -> str | None:
     try:
         return str(value)
     except (OverflowError, ValueError):
-        return str(value.cast(pa.int64() if pa.types.is_timestamp(value.type) else pa.int32()))
+        (found,) = python_values(pa.array([value]))
+        return str(found)
