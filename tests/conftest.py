@@ -30,13 +30,15 @@ INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 INTERPRETED_MODULES = (
+    "tests/algebra/aggregates/test_laws.py",
+    "tests/awkward/test_awkward.py",
     "tests/conformance/test_formats_equal_central.py",
     "tests/conformance/test_generated_queries.py",
     "tests/conformance/test_parts_equal_central.py",
     "tests/conformance/test_queries.py",
 )
-"""In them Spark interprets what it compiles elsewhere, as for an agent: with many queries over few
-records, compiling is most of the work. It holds for sessions that are made meanwhile."""
+"""In them Spark interprets what it compiles elsewhere, as for an agent, but for tests that ask for
+it (``running``): with many queries over few records, compiling is most of the work."""
 WORDS_SHOWN = 2_000
 DEATH = signal.SIGUSR2
 """Our own watcher sends it to our own main thread."""
@@ -67,17 +69,18 @@ class SparkHouse:
         self._starts = 0
         signal.signal(DEATH, self._died)
 
-    def running(self) -> "RunningSpark":
-        """The lean session of the project, compiled quickly rather than well, on two cores."""
+    def running(self, *, is_compiled: bool | None = None) -> "RunningSpark":
+        """The lean session of the project, on two cores; Java compiles quickly rather than well.
+
+        ``is_compiled``: whether Spark compiles what is planned from now on, where it is not as the
+        module has it.
+        """
         if self._running is None or not self._running.is_alive():
             self._start()
         assert self._running is not None
-        conf = self._running.session.sparkContext._jsc.sc().conf()
-        for name, value in INTERPRETED.items():
-            if self._module.startswith(INTERPRETED_MODULES):
-                conf.set(name, value)
-            else:
-                conf.remove(name)
+        if is_compiled is None:
+            is_compiled = self._module not in INTERPRETED_MODULES
+        set_compiled(self._running.session, is_compiled=is_compiled)
         return self._running
 
     def enter(self, module: str) -> None:
@@ -154,6 +157,18 @@ class SparkHouse:
 
     def _last_words(self) -> str:
         return self._log().read_text(errors="replace")[-WORDS_SHOWN:]
+
+
+def set_compiled(session: "SparkSession", *, is_compiled: bool) -> None:
+    """Of this session, and of those that are made from now on, which have what the context has."""
+    context = session.sparkContext._jsc.sc().conf()
+    for name, value in INTERPRETED.items():
+        if is_compiled:
+            context.remove(name)
+            session.conf.unset(name)
+        else:
+            context.set(name, value)
+            session.conf.set(name, value)
 
 
 @pytest.hookimpl(optionalhook=True)

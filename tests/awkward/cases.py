@@ -2,6 +2,8 @@
 
 ``@`` in a file stands for the name of the case. A record is (what follows the case's name, value),
 stamped noon, or (…, value, time).
+
+``CASES`` are to be read each at a site of its own, ``FOLDED`` with all files of a dialect at one.
 """
 
 from __future__ import annotations
@@ -10,15 +12,14 @@ import bz2
 import gzip
 import lzma
 from datetime import UTC, datetime
-from itertools import starmap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import zstandard
 
 A = "2026-05-01T12:00:00Z"
 LONG = "x" * 1_000_000
 Record = tuple[str, str | None, int]
-"""What follows the case's name, the value as text, microseconds since 1970."""
+"""The case's name and what follows it, the value as text, microseconds since 1970."""
 
 
 class Case(NamedTuple):
@@ -31,6 +32,15 @@ class Case(NamedTuple):
     """Records of a follower, where the last line is still being written as far as it can tell."""
     future: int = 0
     """Records that only a finite input takes: a live site refuses what lies years ahead."""
+    others: tuple[str, ...] = ()
+    """Cases that are folded into this one."""
+
+    @property
+    def live(self) -> list[Record]:
+        """Those of a follower."""
+        if self.future:
+            return []
+        return self.records if self.unfinished is None else self.unfinished
 
 
 def _us(time: str) -> int:
@@ -39,24 +49,24 @@ def _us(time: str) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def _record(key: str, value: str | int | None, time: str = A) -> Record:
-    return (key, None if value is None else str(value), _us(time))
+def _record(name: str, key: str, value: str | int | None, time: str = A) -> Record:
+    return (f"{name}/{key}", None if value is None else str(value), _us(time))
 
 
 def _case(
     name: str,
     dialect: str,
     content: str | bytes | dict[str, bytes],
-    *records: tuple[object, ...],
+    *records: tuple[Any, ...],
     malformed: int = 0,
-    unfinished: list[tuple[object, ...]] | None = None,
+    unfinished: list[tuple[Any, ...]] | None = None,
     future: int = 0,
     file: str = "a.log",
 ) -> Case:
     files = content if isinstance(content, dict) else {file: _bytes(content)}
     named = {path: data.replace(b"@", f"{name}/".encode()) for path, data in files.items()}
-    expected = list(starmap(_record, records))
-    open_ = None if unfinished is None else list(starmap(_record, unfinished))
+    expected = [_record(name, *one) for one in records]
+    open_ = None if unfinished is None else [_record(name, *one) for one in unfinished]
     return Case(name, dialect, named, expected, malformed, open_, future)
 
 
@@ -356,3 +366,26 @@ CASES = [
           "#Fields: date time sc-status cs-uri\n2026-05-01 12:00:00 404 @b\n",
           ("a", 200), ("b", 404)),
 ]  # fmt: skip
+
+
+def folded(cases: list[Case]) -> list[Case]:
+    """One of each dialect, with the files of all, and of several the sum of malformed lines."""
+    dialects: dict[str, list[Case]] = {}
+    for case in cases:
+        dialects.setdefault(case.dialect, []).append(case)
+    return [
+        Case(
+            name=dialect,
+            dialect=dialect,
+            files={f"{one.name}~{path}": data for one in some for path, data in one.files.items()},
+            records=[record for one in some for record in one.records],
+            malformed=sum(one.malformed for one in some),
+            unfinished=[record for one in some for record in one.live],
+            others=tuple(one.name for one in some),
+        )
+        for dialect, some in dialects.items()
+    ]
+
+
+FOLDED = folded(CASES)
+"""As many sources as before, at a third of the sites, and files of all kinds in one batch."""

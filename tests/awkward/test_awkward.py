@@ -1,19 +1,21 @@
-"""Awkward files, by every way that there is: the records that are in them, and nothing silent."""
+"""Awkward files, by every way that there is: the records that are in them, and nothing silent.
+
+Two ways read each case by itself. The others read the cases of a dialect at one site, so that their
+malformed lines are counted together; a line that is taken wrongly is a record too many or too few.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import CASES, Case
+from cases import CASES, FOLDED, Case
 from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
 from headwater.spark.workers import readings, worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers
-from headwater.store.follow.poll import FollowConfig
 
 pytestmark = pytest.mark.spark
 
@@ -39,13 +41,6 @@ def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(LineWorkers, "parser", parser)
     monkeypatch.setattr(LineWorkers, "failed", failed)
     return read
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However busy the machine is, a record is waited for until its next piece comes."""
-    follows = partial(FollowConfig, record_wait_s=12.0)
-    monkeypatch.setattr("headwater.store.follow.follow.FollowConfig", follows)
 
 
 @pytest.fixture(scope="module")
@@ -92,12 +87,13 @@ def test_one_spark_over_all_files(spark_house, tmp_path: Path) -> None:
     assert different == {}, told(different)
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.timeout(SECONDS_MAX)
 @pytest.mark.parametrize("is_grown", [False, True], ids=["from the earliest", "as they grow"])
 def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) -> None:
-    found = by_following(spark_house.running(), CASES, tmp_path, is_grown=is_grown)
-    different = differing(found, is_live=True)
+    """The first with plans that are compiled, as an agent has them."""
+    spark = spark_house.running(is_compiled=not is_grown)
+    found = by_following(spark, FOLDED, tmp_path, is_grown=is_grown)
+    different = differing(found, is_live=True, cases=FOLDED)
     assert different == {}, told(different)
 
 
@@ -105,19 +101,19 @@ def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) ->
 def test_a_finite_input_by_workers(
     spark_house, tmp_path: Path, by_workers: list[str], taken: set[str]
 ) -> None:
-    write(CASES, tmp_path)
-    different = differing(by_try(spark_house.running(), CASES, tmp_path))
+    write(FOLDED, tmp_path)
+    found = by_try(spark_house.running(), FOLDED, tmp_path)
+    different = differing(found, cases=FOLDED)
     assert different == {}, told(different)
     taken.update(by_workers)
     assert len(taken) > 10, by_workers
 
 
-@pytest.mark.usefixtures("patient")
 @pytest.mark.timeout(SECONDS_MAX)
 def test_files_that_grow_by_workers(
     spark_house, tmp_path: Path, by_workers: list[str], taken: set[str]
 ) -> None:
-    cases = [case for case in CASES if case.dialect in taken or not taken]
+    cases = [case for case in FOLDED if case.dialect in taken or not taken]
     found = by_following(spark_house.running(), cases, tmp_path, is_grown=True)
     different = differing(found, is_live=True, cases=cases)
     assert different == {}, told(different)

@@ -1,7 +1,7 @@
 """The ways by which a record comes into an answer: each reads all files, in one federation.
 
-A case is a site. What comes back is, for each case, its records and the count of its malformed
-lines.
+A case is a site, whether it stands for itself or has others folded into it. What comes back is, for
+each case, its records and the count of its malformed lines.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -30,6 +31,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.store.cube.batch_rows import tables_of
 from headwater.store.disk import ScratchDisk
+from headwater.store.follow.watch import Watch
 
 if TYPE_CHECKING:
     from headwater.spark.jvm.session import RunningSpark
@@ -138,11 +140,24 @@ STILL_LOOKS_MAX = 300
 
 async def _grow(federation: Federation, cases: Sequence[Case], folders: dict[str, Path]) -> None:
     """Every file in pieces that end anywhere, each of them seen before the next one is written."""
-    for number in range(PIECES):
-        for case in cases:
-            for name, data in case.files.items():
-                _append(folders[case.name] / case.dialect / name, data, number)
-        await _polled(federation)
+    with _growing():
+        for number in range(PIECES):
+            for case in cases:
+                for name, data in case.files.items():
+                    _append(folders[case.name] / case.dialect / name, data, number)
+            await _polled(federation)
+
+
+@contextmanager
+def _growing() -> Iterator[None]:
+    """However busy the machine is, a record is waited for until its next piece comes; and behind
+    the last piece no longer."""
+    real = Watch.still_s
+    Watch.still_s = lambda *_, **__: 0.0  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Watch.still_s = real  # type: ignore[method-assign]
 
 
 def _append(path: Path, data: bytes, number: int) -> None:
@@ -186,7 +201,7 @@ async def _settled(
         is_same = all(counts[name] == one.malformed for name, one in found.items())
         still = still + 1 if seen and is_same and not new else 0
         found = {name: Found(one.records, counts[name]) for name, one in found.items()}
-        _add(found, new)
+        _add(found, new, cases)
         seen += len(new)
         await asyncio.sleep(LOOK_S)
     return found
@@ -217,8 +232,7 @@ async def _until(is_so: Callable[[], object]) -> None:
 
 
 def expected_of(case: Case, *, is_live: bool = False) -> Found:
-    records = case.records if not is_live or case.unfinished is None else case.unfinished
-    return Found(Counter(records[: 0 if is_live and case.future else None]), case.malformed)
+    return Found(Counter(case.live if is_live else case.records), case.malformed)
 
 
 def _malformed(federation: Federation, cases: Iterable[Case]) -> dict[str, int]:
@@ -233,14 +247,15 @@ def _found(
     cases: Iterable[Case], tables: Iterable[pa.Table], counts: dict[str, int]
 ) -> dict[str, Found]:
     found = {case.name: Found(Counter(), counts.get(case.name, 0)) for case in cases}
-    _add(found, tables)
+    _add(found, tables, cases)
     return found
 
 
-def _add(found: dict[str, Found], tables: Iterable[pa.Table]) -> None:
+def _add(found: dict[str, Found], tables: Iterable[pa.Table], cases: Iterable[Case]) -> None:
+    homes = {name: case.name for case in cases for name in (case.others or (case.name,))}
     for table in tables:
         for row in table.to_pylist():
             *_, k, us, v, n = row.values()  # before them the window, or the pane
-            name, _, key = (k or "").partition("/")
-            if name in found:
-                found[name].records[key, v, us] += n
+            home = homes.get((k or "").partition("/")[0])
+            if home is not None:
+                found[home].records[k, v, us] += n
