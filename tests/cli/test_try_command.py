@@ -1,4 +1,7 @@
-"""``headwater try``: what it refuses before any Spark starts, and one run of the whole way."""
+"""``headwater try``: what it refuses before any Spark starts, and runs of the whole way.
+
+One of them is a process of its own, with a JVM of its own; the others borrow that of the tests.
+"""
 
 import json
 import os
@@ -9,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 import pytest
@@ -22,6 +25,7 @@ from headwater.local.trial import try_query as try_module
 from headwater.local.trial.try_query import StreamResult, WindowResult
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm import session
+from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.root.bad_groups import Finished
 from headwater.sql.compile import compile_statements
 
@@ -145,6 +149,7 @@ import sys, threading
 from types import SimpleNamespace
 from headwater.cli.main import main
 from headwater.spark.jvm import session
+from headwater.spark.jvm.session import RunningSpark
 
 def start(config, *, began):
     killed = threading.Event()
@@ -203,26 +208,62 @@ def test_the_example_of_the_readme_gives_answers_equal_to_one_spark(tmp_path: Pa
     assert "revenue: equal to one Spark over all files" in done.stderr
 
 
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Trying = Callable[..., Done]
+
+
+class Borrowed:
+    """The JVM of the tests, which does not end with the command."""
+
+    def __init__(self, spark: RunningSpark) -> None:
+        self._spark = spark
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._spark, name)
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.fixture
+def trying(
+    running_spark: RunningSpark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> Trying:  # fmt: skip
+    """The command with these arguments, in a directory of its own."""
+
+    def run(file: Path, sites: Path, *more: str) -> Done:
+        with pytest.raises(SystemExit) as ended:
+            main.main(["try", str(file), "--sites", str(sites), *more])
+        assert isinstance(ended.value.code, int)
+        return Done(ended.value.code, *capfd.readouterr())
+
+    monkeypatch.setattr(session, "start_session", lambda _, **__: Borrowed(running_spark))
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(RUN_S_MAX)
-def test_a_stream_with_several_roots_is_shown_as_one(tmp_path: Path) -> None:
+def test_a_stream_with_several_roots_is_shown_as_one(tmp_path: Path, trying: Trying) -> None:
     """Each root answers its part, and what a person gets is the stream."""
     text = (SHOPS / "sales.sql").read_text().replace("ORDER BY revenue DESC", "")
     file = tmp_path / "sales.sql"
     file.write_text(text.replace("WITH (begin", "WITH (roots = 'oslo, lisbon', begin"))
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites", str(SHOPS / "sites"),
-         "--compare"],
-        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    done = trying(file, SHOPS / "sites", "--compare")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
     assert {row["stream"] for row in rows} == {"revenue"}
     assert {row["product"] for row in rows} == {"coffee", "tea", "cake", "bread"}
     assert sum(row["pieces"] for row in rows) == _pieces()
     assert [row["window_start"] for row in rows] == sorted(row["window_start"] for row in rows)
     for part in ("revenue_part_1", "revenue_part_2"):
-        assert f"{part}: equal to one Spark over all files" in done.stderr
+        assert f"{part}: equal to one Spark over all files" in done.err
 
 
 TRAILING = """
@@ -236,7 +277,9 @@ CREATE STREAM counts AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '10 s
 
 @pytest.mark.spark
 @pytest.mark.timeout(RUN_S_MAX)
-def test_a_comma_too_many_in_every_line_is_a_failure_with_its_reason(tmp_path: Path) -> None:
+def test_a_comma_too_many_in_every_line_is_a_failure_with_its_reason(
+    tmp_path: Path, trying: Trying
+) -> None:
     """It gave no rows, exit code 0 and "equal". One stream can use what another can't."""
     file = tmp_path / "hits.sql"
     file.write_text(TRAILING)
@@ -250,14 +293,10 @@ def test_a_comma_too_many_in_every_line_is_a_failure_with_its_reason(tmp_path: P
         (tmp_path / "sites" / site / "hits.csv").write_text("".join(f"{x}\n" for x in lines))
     (tmp_path / "sites" / "rome").mkdir()
     (tmp_path / "sites" / "rome" / "hit.csv").write_text(f"{at},a,1\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites",
-         str(tmp_path / "sites"), "--compare", "--out", "found.csv"],
-        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
-    )  # fmt: skip
-    said = done.stderr
-    assert done.returncode == try_command.EXIT_INCOMPLETE, said
-    assert done.stdout == ""
+    done = trying(file, tmp_path / "sites", "--compare", "--out", "found.csv")
+    said = done.err
+    assert done.code == try_command.EXIT_INCOMPLETE, said
+    assert done.out == ""
     assert "hits: read 2 files at 3 sites: 322 lines, 302 records, 22 malformed (6.83%)" in said
     assert (
         "  oslo: wanted 3 fields, got 4 (20 lines; the first: '2026-05-01T12:00:00Z,a,0,')" in said
@@ -288,7 +327,9 @@ RECORDS = ("00Z,a,1", "12Z,zero,0", "13Z,b,1")
 
 @pytest.mark.spark
 @pytest.mark.timeout(RUN_S_MAX)
-def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(tmp_path: Path) -> None:
+def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(
+    tmp_path: Path, trying: Trying
+) -> None:
     """It stopped every window of every stream, for ever."""
     file = tmp_path / "division.sql"
     file.write_text(DIVISION)
@@ -296,22 +337,18 @@ def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(tmp_
         (tmp_path / "sites" / site).mkdir(parents=True)
         lines = "".join(f"2026-05-01T12:00:{record}\n" for record in RECORDS)
         (tmp_path / "sites" / site / "hits.csv").write_text(lines)
-    done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli", "try", str(file), "--sites",
-         str(tmp_path / "sites"), "--compare"],
-        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    done = trying(file, tmp_path / "sites", "--compare")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
     found = [(row["domain"], row["exact"]) for row in rows if row["stream"] == "division"]
     assert found == [("a", True), ("b", False)]
     assert [row["n"] for row in rows if row["stream"] == "counts"] == [2, 4]
     assert all(row["final"] for row in rows)
-    assert "1 group was left out: domain = zero: [DIVIDE_BY_ZERO]" in done.stderr
+    assert "1 group was left out: domain = zero: [DIVIDE_BY_ZERO]" in done.err
     for stream in ("division", "counts"):
-        assert f"{stream}: equal to one Spark over all files" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "SQLQueryContextLogger" not in done.stderr
+        assert f"{stream}: equal to one Spark over all files" in done.err
+    assert "Traceback" not in done.err
+    assert "SQLQueryContextLogger" not in done.err
 
 
 def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
