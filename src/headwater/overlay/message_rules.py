@@ -21,7 +21,7 @@ from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.ways.root_pulses import PULSES_MAX
-from headwater.plan.command import Command, Count, Install
+from headwater.plan.command import Command, Count, Remove
 from headwater.plan.query import QueryId
 
 AGE_MAX_S = 1e9
@@ -162,15 +162,11 @@ def problem_with_ack(
 
 
 def problem_with_command(command: Command, roster: RosterIndex) -> str | None:
-    if isinstance(command, Install):
-        return _problem_with_install(command, roster)
-    if command.installer not in roster.ordinal_of or not 0 < command.counter <= COUNTER_MAX:
+    if isinstance(command, Remove):
+        if command.installer in roster.ordinal_of and 0 < command.counter <= COUNTER_MAX:
+            return problem_with_id(str(command.id), roster)
         return f"removal by {command.installer[:80]!r} #{command.counter}: not of this federation"
-    return problem_with_id(str(command.id), roster)
-
-
-def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
-    query = install.query
+    install, query = command, command.query
     text = str(query.id)[:80]
     problem = problem_with_id(str(query.id), roster)
     if problem is not None:

@@ -11,7 +11,7 @@ from headwater.algebra.summary import Merger
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
 from headwater.plan.command import Install
-from headwater.plan.query import Query, Timing
+from headwater.plan.query import Query
 from headwater.plan.tree import Tree
 
 FEDERATION = ""
@@ -127,7 +127,10 @@ def open_query(
         merger = merger_of(install.query)
     except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
         problem = f"{type(error).__name__}: {error}"
-    root = install.query.root
+    root, timing = install.query.root, install.query.timing
+    # A site closes a window, and sends, ``disorder`` after its end; the root answers at the
+    # deadline. Where that leaves little, most summaries are late whatever a relay does.
+    time_s = max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)
     live = LiveQuery(
         id=str(install.query.id),
         root=root,
@@ -136,13 +139,7 @@ def open_query(
         node_set=node_set,
         merger=merger,
         holds_states=install.query.holds_states,
-        time_s=_time_s(install.query.timing),
+        time_s=time_s,
         place_columns=install.query.place_columns,
     )
     return live, problem
-
-
-def _time_s(timing: Timing) -> float:
-    """A site closes a window, and sends, ``disorder`` after its end; the root answers at the
-    deadline. Where that leaves little, most summaries are late whatever a relay does."""
-    return max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)
