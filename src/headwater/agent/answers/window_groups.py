@@ -82,7 +82,7 @@ class WindowGroups:
     def stamps(self, query: Query, window: int, *, kept_through: int) -> Stamps:
         """By which one knows whether a window has changed."""
         panes = query.window.panes_of(window)
-        return LedgerPanes(self._ledger, str(query.id), kept_through=kept_through).stamps(panes)
+        return self._ledger.pane_stamps(str(query.id), panes, kept_through=kept_through)
 
     def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
         """Raises ``PaneIsLarge`` where it takes more memory than it may."""
