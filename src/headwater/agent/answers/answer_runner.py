@@ -22,6 +22,7 @@ import msgspec
 import pyarrow as pa
 import structlog
 
+from headwater.agent.answers.bag_groups import unfolded_bytes
 from headwater.agent.answers.large_answers import LargeAnswers
 from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
@@ -192,7 +193,7 @@ class AnswerRunner:
         def of(window: int, stamps: Stamps) -> Groups:
             nonlocal bytes_left
             groups = self._windows_of.of(query, window, stamps, kept_through=kept_through)
-            bytes_left -= groups.merged.nbytes
+            bytes_left -= unfolded_bytes(query, groups.merged)
             if bytes_left < 0:
                 raise PaneIsLarge(f"{query.id}: its answer is over {QUICK_BYTES_MAX} bytes")
             return groups

@@ -151,7 +151,7 @@ class UpdateMaker:
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-            rows += merged.num_rows
+            rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
                 continue
