@@ -1,7 +1,9 @@
 """Awkward files, by every way that there is: the records that are in them, and nothing silent.
 
-Two ways read each case by itself. The others read the cases of a dialect at one site, so that their
-malformed lines are counted together; a line that is taken wrongly is a record too many or too few.
+Each way reads the cases of a dialect at one site, so that their malformed lines are counted
+together; a line that is taken wrongly is a record too many or too few. ``make long`` also reads
+each case at a site of its own, and follows files that are all there when it begins: those that grow
+are read by the same follower, and whole files by the finite input.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
 from headwater.spark.workers import readings, worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers
+from long_runs import IS_LONG
 
 pytestmark = pytest.mark.spark
 
@@ -75,6 +78,16 @@ def test_there_are_at_least_sixty_cases_each_with_a_name_of_its_own() -> None:
 
 @pytest.mark.timeout(SECONDS_MAX)
 def test_a_finite_input(spark_house, tmp_path: Path) -> None:
+    """With plans that are compiled, as an agent has them."""
+    write(FOLDED, tmp_path)
+    found = by_try(spark_house.running(is_compiled=True), FOLDED, tmp_path)
+    different = differing(found, cases=FOLDED)
+    assert different == {}, told(different)
+
+
+@pytest.mark.skipif(not IS_LONG, reason="139 sites; the malformed lines of each are for make long")
+@pytest.mark.timeout(SECONDS_MAX)
+def test_a_finite_input_with_a_site_for_each_case(spark_house, tmp_path: Path) -> None:
     write(CASES, tmp_path)
     different = differing(by_try(spark_house.running(), CASES, tmp_path))
     assert different == {}, told(different)
@@ -88,11 +101,9 @@ def test_one_spark_over_all_files(spark_house, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(SECONDS_MAX)
-@pytest.mark.parametrize("is_grown", [False, True], ids=["from the earliest", "as they grow"])
+@pytest.mark.parametrize("is_grown", [False, True] if IS_LONG else [True])
 def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) -> None:
-    """The first with plans that are compiled, as an agent has them."""
-    spark = spark_house.running(is_compiled=not is_grown)
-    found = by_following(spark, FOLDED, tmp_path, is_grown=is_grown)
+    found = by_following(spark_house.running(), FOLDED, tmp_path, is_grown=is_grown)
     different = differing(found, is_live=True, cases=FOLDED)
     assert different == {}, told(different)
 
