@@ -18,7 +18,7 @@ def test_every_aggregate_is_found_by_each_of_its_names() -> None:
         "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope", "regr_intercept", "regr_r2",
         "approx_count_distinct", "hll_sketch_agg", "percentile_approx", "approx_percentile",
         "kll_sketch_agg_bigint",
-        "collect_set", "collect_list", "array_agg", "mode", "listagg", "string_agg",
+        "collect_set", "collect_list", "array_agg", "mode", "listagg", "string_agg", "approx_top_k",
     }  # fmt: skip
     assert {AGGREGATES[name].name for name in AGGREGATES} == {one.name for one in ALL}
 
@@ -66,6 +66,10 @@ def test_results_and_partials_have_the_types_that_are_promised(
         ("bool_or", ("string",), r"bool_or takes a condition \(boolean\), got string"),
         ("collect_set", ("double",), r"got double; write collect_set\(CAST\(… AS DECIMAL"),
         ("mode", ("array<int>",), "mode takes numbers, strings, times and truths"),
+        ("approx_top_k", ("int", "0"), r"from 1 to 10000, got 0; write approx_top_k\(x, 10\)"),
+        ("approx_top_k", ("int", "id"), r"a literal from 1 to 10000, got id"),
+        ("approx_top_k", ("double",), r"got double; write approx_top_k\(CAST\(… AS DECIMAL"),
+        ("approx_top_k", ("binary",), r"no size of a sketch; .* or approx_top_k\(hex\(x\), 10\)"),
         ("listagg", ("string",), r"as in listagg\(x, ','\)"),
         ("listagg", ("string", "path"), "a short text in quotes between two, got path"),
         ("sum", ("int", "int"), "sum takes one argument, got 2"),

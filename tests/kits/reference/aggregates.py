@@ -170,6 +170,21 @@ def _mode(values: list[Any]) -> Any:
     return min((one for one in values if counts[key_of(one)] == most), key=by_value)
 
 
+def _top(rows: Rows) -> list[dict[str, Any]]:
+    """Of equally frequent values the least, NULL before all."""
+    counts = Counter(map(key_of, column(rows)))
+    first = sorted(
+        unique(column(rows)),
+        key=lambda one: (
+            -counts[key_of(one)],
+            one is not None,
+            () if one is None else by_value(one),
+        ),
+    )
+    several = rows[0][1] if rows and len(rows[0]) > 1 else 5
+    return [{"item": one, "count": counts[key_of(one)]} for one in first[:several]]
+
+
 def _sorted(values: list[Any]) -> list[Any]:
     return sorted(values, key=by_value)
 
@@ -224,6 +239,7 @@ AGGREGATES: dict[str, Callable[[Rows], Any]] = {
     "array_agg": lambda rows: _sorted(column(rows)),
     "collect_set": lambda rows: _sorted(unique(column(rows))),
     "mode": _or_null(_mode),
+    "approx_top_k": _top,
     "listagg": lambda rows: rows[0][1].join(_sorted(column(rows))) if rows else None,
     "string_agg": lambda rows: rows[0][1].join(_sorted(column(rows))) if rows else None,
     "percentile_approx": _percentile,
@@ -231,7 +247,7 @@ AGGREGATES: dict[str, Callable[[Rows], Any]] = {
     "approx_count_distinct": lambda rows: len(unique(column(rows))),
 }
 """By name. Lists are in the order of their values, which is how they are compared."""
-KEEP_NULLS = {"max_by", "min_by"}
+KEEP_NULLS = {"max_by", "min_by", "approx_top_k"}
 """Where an argument that is NULL does not take the row out."""
 
 

@@ -44,8 +44,8 @@ count(*)
 first first_value last last_value nth_value: depends on the order in which records are read; \
 write min_by(x, ts) or max_by(x, ts)
 
-approx_top_k count_min_sketch: is not available; GROUP BY the column and count(*), with \
-ORDER BY … LIMIT
+count_min_sketch: is not available; write approx_top_k(x, 10), or GROUP BY the column and \
+count(*)
 
 hll_union_agg: takes sketches, which no source has; write hll_sketch_agg(x), which is \
 merged over sites and panes by itself

@@ -9,9 +9,11 @@ from headwater.algebra.aggregates.growing.fold_by import FIRST_GREATEST, FIRST_L
 from headwater.algebra.aggregates.growing.fold_distinct import COUNTED_ROWS, SUMMED_KEYS
 from headwater.algebra.aggregates.growing.fold_lists import LISTED_ALL, LISTED_ONCE, MOST_FREQUENT
 from headwater.algebra.aggregates.growing.fold_rule import FoldRule
+from headwater.algebra.aggregates.growing.fold_top_k import TOP_K
 from headwater.algebra.aggregates.growing.lists import LISTS
+from headwater.algebra.aggregates.growing.top_k import TOP_KS
 
-GROWING = (*DISTINCTS, *LISTS)
+GROWING = (*DISTINCTS, *LISTS, *TOP_KS)
 
 FOLDS: dict[str, FoldRule] = {
     rule.name: rule
@@ -19,5 +21,6 @@ FOLDS: dict[str, FoldRule] = {
         *(COUNTED_ROWS, SUMMED_KEYS),
         *(LISTED_ONCE, LISTED_ALL, MOST_FREQUENT),
         *(FIRST_LEAST, FIRST_GREATEST),
+        TOP_K,
     )
 }
