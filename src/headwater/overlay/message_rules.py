@@ -13,6 +13,7 @@ from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.rows.places import problem_with_places
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.windows.sessions import problem_with_times
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands.live_query import LiveQuery
@@ -80,7 +81,7 @@ def problem_with_summary(
         return f"spare of {summary.query[:80]}: wanted one site, got {mentioned}"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
-    problem = _problem_with_places(summary, query, roster)
+    problem = _problem_with_places(summary, query, roster) or _problem_with_times(summary, query)
     return None if problem is None else f"summary of {summary.query[:80]}: {problem}"
 
 
@@ -95,6 +96,13 @@ def _problem_with_places(
         return None
     columns, sites = query.place_columns, summary.coverage.sites
     return problem_with_places(summary.rows, columns, roster.sites_of, sites=sites)
+
+
+def _problem_with_times(summary: Summary, query: LiveQuery | None) -> str | None:
+    """Fragments of sessions lie in their pane."""
+    if query is None or query.sessions is None:
+        return None
+    return problem_with_times(summary.rows, query.sessions, summary.pane)
 
 
 def problem_with_update(

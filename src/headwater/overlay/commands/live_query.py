@@ -8,6 +8,7 @@ import msgspec
 
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
+from headwater.algebra.windows.sessions import Sessions
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
 from headwater.plan.command import Install
@@ -47,6 +48,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """What summaries have, from their first send on, to be in the first answer."""
     place_columns: tuple[PlaceColumn, ...] = ()
     """Keys of its rows that name where they were made."""
+    sessions: Sessions | None = None
+    """Its rows are fragments of sessions, each of which lies in its pane."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -131,6 +134,7 @@ def open_query(
     # A site closes a window, and sends, ``disorder`` after its end; the root answers at the
     # deadline. Where that leaves little, most summaries are late whatever a relay does.
     time_s = max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)
+    sessions = install.query.sessions
     live = LiveQuery(
         id=str(install.query.id),
         root=root,
@@ -141,5 +145,6 @@ def open_query(
         holds_states=install.query.holds_states,
         time_s=time_s,
         place_columns=install.query.place_columns,
+        sessions=sessions if isinstance(sessions, Sessions) else None,
     )
     return live, problem
