@@ -33,6 +33,7 @@ from headwater.spark.lines.parse import Parser
 from headwater.spark.site.standing_lines import StandingStatements
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.line_workers import Reading, in_a_file, read_tasks
+from headwater.spark.workers.made_fields import Made
 from headwater.spark.workers.map_in_arrow import map_in_arrow
 from headwater.spark.workers.readings import kinds_of, reading_of
 
@@ -98,7 +99,7 @@ class LineWorkers:
         except (*SPARK_ERRORS, OSError) as error:
             self.failed(message_of(error))
             return None
-        return msgspec.structs.replace(parser, by_workers=kinds_of(parser))
+        return msgspec.structs.replace(parser, made=Made(WORKER_LINES, kinds_of(parser)))
 
     def _make_view(self, session: SparkSession, reading: Reading) -> None:
         kind = (session, reading)
