@@ -315,6 +315,10 @@ def test_a_statement_that_is_none_says_what_was_wanted(text: str, place: str, me
         ("ts TIMESTAMP", "format = 'csv', path = '../x', time = 'ts'", "the path '../x' is not"),
         ("ts TIMESTAMP", "format = 'csv', path = 's3://x', time = 'ts'", "is not admitted"),
         ("ts TIMESTAMP", "format = 'csv', path = 'x'", "option `time` is missing"),
+        ("`cs-uri-stem` STRING, date STRING", "format = 'w3c', path = 'x'",
+         "format w3c has its time in date and time, which are read where they are named: add time "
+         "STRING, or say time = '…'"),
+        ("host STRING", "format = 'syslog', path = 'x'", "named: add ts TIMESTAMP, or say time"),
         ("ts TIMESTAMP", "format = 'csv', path = 'x', time = 'tz'", "no column `tz`"),
         ("ts BOOLEAN", "format = 'csv', path = 'x', time = 'ts'", "declare it TIMESTAMP"),
         ("ts TIMESTAMP", "format = 'tsv', path = 'x', time = 'ts', multiline = 'true'",
