@@ -78,11 +78,24 @@ def test_section_4_3_the_primary_part_has_what_the_link_carries_less_what_is_sti
     assert take(book, 2, 100.0) == "eb", "from both parts, in descending error"
     book.end()
     assert past.threshold == 30.0
-    assert past.large_first.tolist() == [0.01, 0.01, 0.60]
+    assert past.first_by_error.tolist() == [0.60, 0.01, 0.01, 0.01, 0.01], "e, then a to d"
     later = a_book(past, partition="size", pick="lru")
     add(later, 1.0, a=50.0, b=40.0, c=30.0)
     assert take(later, 9, 2.0, ahead=3.0) == "ab", "one of three places is for a key to come"
     assert take(later, 9, 70.0, ahead=1.0) == "c"
+
+
+def test_a_link_that_has_become_narrow_does_not_wait_for_keys_that_it_cannot_carry() -> None:
+    past = KeyPast(EarlyConfig(), column_count=1)
+    book = a_book(past, partition="size", pick="lru")
+    add(book, 1.0, a=50.0)
+    add(book, 90.0, **{chr(98 + n): 10.0 + n for n in range(20)})
+    book.close()
+    assert len(take(book, 99, 100.0)) == 21
+    book.end()
+    later = a_book(past, partition="size", pick="lru")
+    add(later, 1.0, a=50.0, b=10.0)
+    assert take(later, 9, 2.0, ahead=4.0) == "a", "three of four places are for keys to come"
 
 
 def test_nothing_is_cut_that_does_not_fit() -> None:

@@ -329,16 +329,16 @@ class KeyBook:
         return Remainder(largest, total, count + (aside.count if is_aside_kept else 0))
 
     def _learn_large(self, left: Floats) -> None:
-        """Which keys had to go, and when they came first; what error was reached."""
+        """When the largest keys came first; what error was reached."""
         count, hand = self.key_count, self._hands[0]
         never = np.empty((len(self._measures), count))
         for n, measure in enumerate(self._measures):
             nothing = np.full(count, measure.rule.nothing)
             never[n] = measure.rule.error(nothing, self._values(n, hand))
         self._past.threshold = float(np.max(left, initial=0.0))
-        is_large = weights_of(never, self._limits(hand)) > self._past.threshold
-        first_s = self._columns.first_s[:count][is_large] - self._start_s
-        self._past.large_first = np.sort(first_s / self._pane_s)
+        order = np.argsort(-weights_of(never, self._limits(hand)), kind="stable")
+        first_s = self._columns.first_s[:count][order] - self._start_s
+        self._past.first_by_error = first_s / self._pane_s
 
 
 def _check(config: EarlyConfig, measures: Sequence[Measure]) -> None:

@@ -33,8 +33,9 @@ class KeyPast:
         self.mean_value: Floats = np.zeros(column_count)
         """Of one record."""
         self.mean_square: Floats = np.zeros(column_count)
-        self.large_first: Floats = np.zeros(0)
-        """When in the last pane keys came first that had to go; as shares of the pane, rising."""
+        self.first_by_error: Floats = np.zeros(0)
+        """When in the last pane each of its keys came first, as shares of the pane; the key with
+        the largest error first, had it never been sent."""
         self.threshold = 0.0
         """Under a staleness bound: the error that was reached in the last pane."""
         self.contest = Contest(config.contest_panes)
@@ -57,9 +58,13 @@ class KeyPast:
         columns.past_sums[:, there] = self._sums[:, at]
         columns.past_squares[:, there] = self._squares[:, at]
 
-    def large_ahead(self, share: float) -> int:
-        """f(t): as many keys as came first after this time of the last pane and had to go."""
-        return len(self.large_first) - int(np.searchsorted(self.large_first, share, "right"))
+    def large_ahead(self, share: float, *, capacity: float) -> int:
+        """f(t): of as many of the last pane's largest keys as the link carries in this one, how
+        many came first after this time of the pane. How many can go is this link's to say, not the
+        last pane's: otherwise a link that has become narrow would wait for keys that it can't
+        carry."""
+        largest = self.first_by_error[: max(0, int(min(capacity, len(self.first_by_error))))]
+        return int((largest > share).sum())
 
     def learn(self, columns: KeyColumns) -> None:
         """A pane is over."""

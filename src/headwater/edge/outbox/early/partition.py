@@ -19,7 +19,8 @@ def by_error(look: Look) -> Part:
 def by_size(look: Look) -> Part:
     """The σ(t) keys with the largest accumulated error, where σ(t) = B(t) - f(t): what the link
     carries until the deadline, less the keys that are still to come and will matter as much."""
-    ahead = look.past.large_ahead(look.elapsed_s / look.pane_s)
+    capacity = look.ahead_keys + float(look.hand.sends[: look.columns.count].sum())
+    ahead = look.past.large_ahead(look.elapsed_s / look.pane_s, capacity=capacity)
     size = int(max(0.0, min(look.ahead_keys - ahead, float(look.columns.count))))
     there = np.flatnonzero(look.weights > 0.0)
     primary = there[first_of(-look.weights[there], size)]
