@@ -50,7 +50,7 @@ def queries() -> dict[str, Query]:
 def meant() -> dict[str, Rows]:
     """The rows of each query, by plain Python."""
     answer.COLUMNS.update(name.lower() for name in query_files.COLUMNS)
-    all_of = [one for found in query_files.records().values() for one in found]
+    all_of = query_files.counted_records()
     return {
         name: {
             window.start: [[*row.values()] for row in rows]

@@ -71,14 +71,29 @@ def _record(number: int, chance: random.Random) -> Record:
     }
 
 
+def counted_records() -> list[Record]:
+    """Those of all sites, each with what its site has read before it: ``__row`` and ``__byte``."""
+    counted = []
+    for found in records().values():
+        row = byte = 0
+        for one in (one for part in range(2) for one in found[part::2]):
+            counted.append({**one, "__row": row, "__byte": byte})
+            row, byte = row + 1, byte + len(f"{_line(one)}\n".encode())
+    return counted
+
+
 def write_sites(directory: Path) -> None:
     """One folder for each site, with two files where there are records."""
     for site, found in records().items():
         folder = directory / site
         folder.mkdir(parents=True)
         for part in range(2 if found else 0):
-            lines = [json.dumps({n: _written(v) for n, v in one.items()}) for one in found[part::2]]
-            (folder / f"{part}.json").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            lines = [f"{_line(one)}\n" for one in found[part::2]]
+            (folder / f"{part}.json").write_text("".join(lines), "utf-8")
+
+
+def _line(record: Record) -> str:
+    return json.dumps({name: _written(value) for name, value in record.items()})
 
 
 def _written(value: Any) -> Any:

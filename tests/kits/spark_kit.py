@@ -135,6 +135,10 @@ class ListInbox:
     def offset_us(self, query_id: str) -> int:
         return 0
 
+    def counted(self, query: Query) -> int:
+        found = [one.counted_through for one in self.results if one.query == str(query.id)]
+        return max((through for through in found if through is not None), default=0)
+
     def committed_cut(self, source: str) -> int:
         return self.committed
 

@@ -81,6 +81,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Of numbers: some are gone, from this pane up to the one of the next number that is read."""
     lost_reason: Reason | None = None
     """And for what these panes are declined; None: bytes were lost, and they are damaged."""
+    counted: int = 0
+    """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
+    it with the committed cut, and what an edge writes leaves it where it is."""
 
     @property
     def is_running(self) -> bool:

@@ -25,6 +25,8 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Of the batch's input, that may have been read before: the panes of its rows are damaged."""
     malformed: int = 0
     """Lines that this query can't use."""
+    counted_through: int | None = None
+    """Where the site's own count is after the batch; None: the query's windows don't go by it."""
 
 
 class BatchReport(msgspec.Struct, frozen=True):

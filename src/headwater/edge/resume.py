@@ -31,7 +31,9 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     )
     state.put(record, News.WORD)
     state.telling.resume(record)
-    if state.query.numbers is not None:
+    if state.query.own_count is not None:
+        state.reached.hear([state.query.window.pane_at(record.counted)])
+    elif state.query.numbers is not None:
         state.reached.hear(pane.pane for pane in kept.panes if pane.waiting_rows)
     for pane in kept.panes:
         if pane.pane >= record.done_through:

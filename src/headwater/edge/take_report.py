@@ -76,12 +76,23 @@ def _take_numbers(
     state, panes = edge.state, [pane for pane, _ in batch.panes]
     if state.query.numbers is None or batch.failed is not None:
         return
+    if batch.counted_through is not None:
+        _take_count(state, batch.counted_through, has_lost=has_lost)
+        return
     has_earlier = batch.before_begin > 0
     edge.beginning.hear_number(panes, has_earlier=has_earlier, is_past=is_past)
     former = state.reached.pane(awaits_past=False)
     state.reached.hear(panes, is_past=is_past)
     if panes and (former is None or max(panes) >= former):
         _find_numbers(state, max(panes), has_lost=has_lost)
+
+
+def _take_count(state: QueryState, through: int, *, has_lost: bool) -> None:
+    """The site's own count is there now, whatever WHERE has kept: the next record is of that pane,
+    and the last one was of the one before it or of the same."""
+    window = state.query.window
+    state.reached.hear([window.pane_at(through)])
+    _find_numbers(state, window.pane_at(max(through - 1, 0)), has_lost=has_lost)
 
 
 def _find_numbers(state: QueryState, pane: int, *, has_lost: bool) -> None:

@@ -151,6 +151,12 @@ class Query(msgspec.Struct, frozen=True):
         has_clock = self.time is not TimeKind.EVENT or self.holds_states or self.ends_at is not None
         if has_clock or self.sessions is not msgspec.UNSET:
             raise ValueError(f"{where}: wanted neither age, states, extent nor sessions beside it")
+        has_slack = grid.disorder or grid.lateness or grid.from_now or self.wants_past
+        if grid.is_own_count and (has_slack or (self.begin_pane != 0 and not self.ends)):
+            raise ValueError(
+                f"{where}: wanted no disorder, lateness or past of a site's own count, and 0 as "
+                f"the begin, got {grid}, begin_pane {self.begin_pane}"
+            )
         if grid.from_now and (self.begin_pane is not None or self.ends):
             raise ValueError(
                 f"{where}: wanted no begin beside one from now on, got {self.begin_pane}"
@@ -214,11 +220,23 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> str:
-        """The column that its windows count; empty: time."""
+        """What its windows count, as people call it: ``lsn``, ``row``, ``byte``; empty: time."""
+        return "" if self.numbers is None else self.numbers.unit
+
+    @property
+    def counted_column(self) -> str:
+        """The same as a column of the records."""
         return "" if self.numbers is None else self.numbers.column
 
+    @property
+    def own_count(self) -> SequenceGrid | None:
+        """Where its windows go by what each site has read: their grid."""
+        return self.numbers if self.numbers is not None and self.numbers.is_own_count else None
+
     def length_text(self, length: int) -> str:
-        """``10 seconds``, or ``100000 of lsn``."""
+        """``10 seconds``, ``100000 of lsn`` or ``100000 rows``."""
+        if self.own_count is not None:
+            return f"{length} {self.counted}s"
         return f"{length} of {self.counted}" if self.counted else duration_text(length)
 
     def bound_text(self, at: int) -> str:

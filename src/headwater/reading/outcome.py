@@ -31,6 +31,8 @@ class QueryResult(msgspec.Struct, frozen=True):
     """Rows that are too many for one table, in files that are there until the commit returns."""
     malformed: int = 0
     """Lines of the batch that this query can't use, whatever others of the source can."""
+    counted_through: int | None = None
+    """Where the site's own count is after the batch; None: the query goes by none, or it failed."""
 
 
 class SiteOutcome(msgspec.Struct, frozen=True):

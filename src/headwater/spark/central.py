@@ -34,6 +34,7 @@ from headwater.spark.root.root_part import split_by_window
 from headwater.spark.rows.collect import whole_table
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.line_counts import LineCounts, ReadFailed, count_lines
+from headwater.spark.site.own_count import OwnCount
 from headwater.spark.site.scan_counts import ScanCounts, scan_counts
 from headwater.spark.site.site_part import over_records
 from headwater.spark.spark_message import SPARK_ERRORS, is_of_a_value, message_of
@@ -44,7 +45,7 @@ from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write
 
 LINES = "__lines"
 AT = "__at_site"
-"""The site of a record, for ``site()``."""
+"""The site of a record, for ``site()``, and for what each site counts itself."""
 LARGE_BYTES = ONE_TASK_BYTES + 1
 """As a plain Spark reads: by as many tasks as it likes."""
 
@@ -99,7 +100,7 @@ def over_files(
     with tempfile.TemporaryDirectory(prefix="headwater-files-") as place, ExitStack() as stack:
         found = [stack.enter_context(one) for one in _linked(Path(place), query, files)]
         parts = [_part(own, query, one, number) for number, one in enumerate(found)]
-        return _run(own, query, _records(parts, None), sql) if parts else None
+        return _run(own, query, _records(query, parts, None), sql) if parts else None
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -115,10 +116,12 @@ class _Part(msgspec.Struct, frozen=True):
 def _by_site(
     query: Query, files: Sequence[Path], site_of: Callable[[Path], str]
 ) -> dict[str, list[Path]]:
-    """All files together, unless the query asks where records are from."""
+    """All files together, unless the query asks where records are from, or each site counts its
+    own."""
+    is_apart = query.program.place_columns or query.own_count is not None
     found: dict[str, list[Path]] = {}
     for file in files:
-        found.setdefault(site_of(file) if query.program.place_columns else "", []).append(file)
+        found.setdefault(site_of(file) if is_apart else "", []).append(file)
     return found
 
 
@@ -137,7 +140,8 @@ def _linked(
 
 
 def _part(own: SparkSession, query: Query, found: Linked, number: int, site: str = "") -> _Part:
-    lines = read_lines(own, found, byte_count=LARGE_BYTES)
+    is_ordered = query.own_count is not None
+    lines = read_lines(own, found, byte_count=LARGE_BYTES, is_ordered=is_ordered)
     view = f"{LINES}_{number}"
     lines.createOrReplaceTempView(view)
     parser = Parser(
@@ -149,29 +153,34 @@ def _part(own: SparkSession, query: Query, found: Linked, number: int, site: str
 def _finished(
     own: SparkSession, query: Query, parts: Sequence[_Part], *, before_us: int | None
 ) -> Finished:
-    records, counts = _records(parts, before_us), None
+    records, counts = _records(query, parts, before_us), None
     if query.bounds:  # what is near the truth is held against the truth
         with _told_of(query):
             return _with_counts(own, parts, _without_failing(own, query, records), counts)
     try:
         frame = _frame(own, query, records, query.program.central_sql)
         finished = Finished(split_by_window(query, _collected(query, frame)))
-        counts = scan_counts(frame) if before_us is None and len(parts) == 1 else None
+        is_plain = before_us is None and len(parts) == 1 and query.own_count is None
+        counts = scan_counts(frame) if is_plain else None
     except GroupFailed:
         finished = _without_failing(own, query, records)
     with _told_of(query):
         return _with_counts(own, parts, finished, counts)
 
 
-def _records(parts: Sequence[_Part], before_us: int | None) -> str:
+def _records(query: Query, parts: Sequence[_Part], before_us: int | None) -> str:
+    """Those of each site are counted for themselves, where windows go by that."""
     before = None if before_us is None else f"{before_us}L"
-    return " UNION ALL ".join(_records_of(one, before) for one in parts)
+    count = OwnCount(query.own_count, [0], site=AT)
+    return count.over(" UNION ALL ".join(_records_of(one, before, count) for one in parts))
 
 
-def _records_of(part: _Part, before: str | None) -> str:
-    typed = f"({part.parser.typed_sql(part.lines)})"
-    records = part.parser.records_sql(typed, 0, before_us=before, is_counted=True)
-    if not part.site:
+def _records_of(part: _Part, before: str | None, count: OwnCount) -> str:
+    typed = f"({part.parser.typed_sql(part.lines, keep=count.columns)})"
+    records = part.parser.records_sql(
+        typed, 0, keep=count.columns, before_us=before, is_counted=True
+    )
+    if not part.site and not count.columns:
         return records
     return f"SELECT *, {sql_of(exp.Literal.string(part.site))} AS {AT} FROM ({records})"
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
 from headwater.edge.batches.batch_times import Waiting
+from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
@@ -66,6 +67,9 @@ class FileInbox:
         return Fence()
 
     def offset_us(self, query_id: str) -> int:
+        return 0
+
+    def counted(self, query: Query) -> int:
         return 0
 
     def committed_cut(self, source: str) -> int:

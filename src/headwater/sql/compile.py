@@ -183,7 +183,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     for part, place in zip(parts, places.roots, strict=True):
         clock_us = among.root_now_us(place) if time is TimeKind.AGE else None
         stay = (
-            read_sequence_stay(options, window, default=among.begin, ends=among.ends)
+            read_sequence_stay(options, window, counted, default=among.begin, ends=among.ends)
             if counted
             else read_stay(
                 options,

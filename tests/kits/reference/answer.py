@@ -26,7 +26,7 @@ class Window(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Spark's ``window(ts, range, slide, start)``, or ``sequence_window(n, range, slide)``."""
+    """Spark's ``window(ts, range, slide, start)``, or one of numbers."""
 
     column: str
     range_us: int
@@ -93,6 +93,9 @@ def _grouping(select: exp.Select) -> tuple[Grid, list[exp.Expression]]:
         call = _ordinal(call, select)
         if isinstance(call, exp.Anonymous) and call.name.lower() == "window":
             grid = _grid(call)
+        elif isinstance(call, exp.Anonymous) and call.name.lower() in OWN_COUNTS:
+            lengths = [_count(one.this) for one in call.expressions]
+            grid = Grid(OWN_COUNTS[call.name.lower()], lengths[0], lengths[-1], 0)
         elif isinstance(call, exp.Anonymous) and call.name.lower() == "sequence_window":
             lengths = [int(one.this) for one in call.expressions[1:]]
             grid = Grid(call.expressions[0].name.lower(), lengths[0], lengths[-1], 0)
@@ -100,6 +103,15 @@ def _grouping(select: exp.Select) -> tuple[Grid, list[exp.Expression]]:
             keys.append(key)
     assert grid is not None, "a query has a window"
     return grid, keys
+
+
+OWN_COUNTS = {"rows_window": "__row", "bytes_window": "__byte"}
+"""What each site has read before a record; whoever has records puts it beside them."""
+
+
+def _count(text: str) -> int:
+    number, unit = re.fullmatch(r"(\d+) ?(|B|kB)", text).groups()
+    return int(number) * (1_000 if unit == "kB" else 1)
 
 
 def _grid(call: exp.Anonymous) -> Grid:
@@ -239,13 +251,16 @@ def _all_keys(select: exp.Select, keys: Sequence[exp.Expression]) -> Sequence[ex
     return [*keys, *_sets(select)[1]]
 
 
+def is_hidden(name: str) -> bool:
+    return name == "window" or name in OWN_COUNTS.values()
+
+
 def _shown(select: exp.Select, scope: Scope) -> dict[str, Any]:
     row = {}
     for place, item in enumerate(select.expressions):
         if isinstance(item, exp.Star):
-            row |= {
-                name: normal(plain(one)) for name, one in scope.record.items() if name != "window"
-            }
+            shown = {name: one for name, one in scope.record.items() if not is_hidden(name)}
+            row |= {name: normal(plain(one)) for name, one in shown.items()}
             continue
         if isinstance(item, exp.Column) and item.name.lower() == "window" and len(item.parts) == 1:
             continue

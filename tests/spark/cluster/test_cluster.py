@@ -240,7 +240,9 @@ def test_chunks_on_another_file_system_are_copied(
     with linked(
         tmp_path / "batch", [[Cut(cut=1, path=tmp_path / "spool", bytes=5)]], is_shared=True
     ) as at:
-        assert (at.directory / f"{SITE}=0" / "1-0.txt").read_bytes() == b"lines"
+        assert (
+            at.directory / f"{SITE}=0" / "00000000000000000001-000000.txt"
+        ).read_bytes() == b"lines"
 
 
 @pytest.mark.spark

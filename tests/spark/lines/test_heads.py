@@ -105,7 +105,7 @@ def test_where_there_are_no_headers_there_is_no_column_for_them(tmp_path: Path) 
     with linked(tmp_path / "batch", [[Chunk(3, tmp_path / "a.csv", 2)]]) as found:
         assert found.headers == ()
         (put,) = found.directory.rglob("*.txt")
-        assert put.relative_to(found.directory) == Path("__site=0/3-0.txt")
+        assert put.relative_to(found.directory) == Path("__site=0/00000000000000000003-000000.txt")
         assert put.is_symlink()
 
 

@@ -478,6 +478,11 @@ class Feeder:
             keep_s=self._future_keep_s,
         )
 
+    def counted(self, query: Query) -> int:
+        """A site that had another cube before begins with the first pane of which the root has
+        nothing (``Beginning.hear_former``): its count goes on there."""
+        return self._cube.counted(str(query.id), query.window)
+
     def committed_cut(self, source: str) -> int:
         self._opened(source)
         return self._cube.cuts.state(source).committed_cut

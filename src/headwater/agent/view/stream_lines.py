@@ -107,6 +107,8 @@ def installed_line(runtime: SiteRuntime, query: Query) -> Installed:
 
 
 def begin_text(query: Query) -> str:
+    if query.own_count is not None:
+        return "now"
     if query.numbers is not None and query.begin_pane is not None:
         return query.bound_text(query.window.pane_start_us(query.begin_pane))
     if query.begin_pane is None:

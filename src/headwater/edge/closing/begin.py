@@ -202,9 +202,11 @@ class Beginning:
 
 def first_pane_of(query: Query, *, now_s: float, future_tolerance_s: float) -> int:
     """Times are those that panes are numbered by. An input that ends is read from its start, long
-    ago as that may be."""
+    ago as that may be; of numbers no clock knows where they are."""
     if query.begin_pane is None:
         return -FOREVER
+    if query.numbers is not None:
+        return query.begin_pane
     if query.ends or query.window.pane_start_us(query.begin_pane) >= round(now_s * MICROS):
         return query.begin_pane
     return max(query.begin_pane, pane_from(query, now_s + future_tolerance_s))

@@ -3,7 +3,8 @@
 The rule is "Sequence windows": a site closes a pane when it has read a number at or beyond its end
 plus ``disorder``, and seals it ``lateness`` further on, once it is not behind with its input. What
 is known of a number is the pane it lies in, and of records that WHERE drops not even that: so a
-record that is kept closes panes. A quiet site closes nothing.
+record that is kept closes panes. A quiet site closes nothing. Of a site's own count all is known:
+its next record lies in the pane that is reached, and those before are closed and sealed.
 
 While the past is read for the query, that reading decides: what is read live lies beyond it.
 Where input is lost, or a batch fails, nobody knows which numbers are gone; they lie between the one

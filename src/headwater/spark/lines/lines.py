@@ -3,7 +3,8 @@
 Spark derives columns from directory names (``__site=3/__head=0/…``) at no cost for each line, and
 treats ``*`` and ``[`` in a path as wildcards. So a batch gets a directory of links with plain
 names; it is gone when the batch is done. A site stands there by its number in the batch, and so
-does the header that lines are below, where the source's files have any. What Spark can't read as
+does the header that lines are below, where the source's files have any. Files of a site have names
+in the order of its cuts (``record_order``). What Spark can't read as
 it is, is written there as lines (``readable``).
 
 Executors of a cluster see the shared directory and nothing else, so there the chunks themselves are
@@ -29,6 +30,7 @@ from headwater.reading.form import Form
 from headwater.spark.lines.fields import HEAD
 from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import Piece, pieces_of, write_piece
+from headwater.spark.lines.record_order import with_order
 
 SITE = "__site"
 ONE_TASK_BYTES = 8 << 20
@@ -104,7 +106,7 @@ class _Batch:
         for chunk in chunks:
             for part, piece in enumerate(pieces_of(chunk, self.form)):
                 folder = self._folder(site, piece.header)
-                at = self._put(chunk, piece, folder, f"{chunk.cut}-{part}")
+                at = self._put(chunk, piece, folder, f"{chunk.cut:020}-{part:06}")
                 head = self.headers.get(piece.header, 0)
                 self.files.append(LinkedFile(at, number, head, at.suffix == LINES_SUFFIX))
 
@@ -137,9 +139,11 @@ def _put_there(path: Path, at: Path) -> None:
         shutil.copyfile(path, at)
 
 
-def read_lines(session: SparkSession, found: Linked, *, byte_count: int) -> DataFrame:
+def read_lines(
+    session: SparkSession, found: Linked, *, byte_count: int, is_ordered: bool = False
+) -> DataFrame:
     """Columns ``value``, ``__site``, and ``__head`` where there are headers; of columnar files
-    their own columns and ``__site``.
+    their own columns and ``__site``. ``is_ordered``: also those of ``record_order``.
 
     Few lines are read by one task, and then grouped and ordered by the same task: without a
     shuffle a job takes half as long.
@@ -148,6 +152,8 @@ def read_lines(session: SparkSession, found: Linked, *, byte_count: int) -> Data
         lines = session.read.format(READERS[found.columnar]).load(str(found.directory))
     else:
         lines = session.read.text(str(found.directory), lineSep=found.separator or None)
+    if is_ordered:
+        lines = with_order(lines, has_lines=not found.columnar)
     return lines.coalesce(1) if byte_count <= ONE_TASK_BYTES else lines
 
 

@@ -44,6 +44,7 @@ from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.fence import Fence, refused_sql
 from headwater.spark.site.joint.joint_run import JointRun, Results
 from headwater.spark.site.line_counts import LineCounts, ReadFailed, SampleBudget, count_lines
+from headwater.spark.site.own_count import THROUGH, OwnCount
 from headwater.spark.site.query_group import QueryGroup, Settings, groups_of, need_of
 from headwater.spark.site.scan_counts import ScanCounter
 from headwater.spark.site.shift import Shift
@@ -77,6 +78,8 @@ class SiteBatch(msgspec.Struct, frozen=True):
     """By query: what is added to the times of its records at this site."""
     wants_first: bool = False
     """The lowest record time is to be found out, which costs reading the lines once more."""
+    starts: Mapping[str, int] = {}
+    """By query, where windows go by what the site has read: how much that was before this batch."""
 
 
 class Unreadable(Exception):
@@ -169,13 +172,15 @@ class BatchRunner:
         chunks = [chunk for batch in batches for chunk in batch.chunks]
         byte_count = sum(chunk.bytes for chunk in chunks)
         try:
-            lines = standing.read(found, byte_count=byte_count)
+            lines = standing.read(found, byte_count=byte_count, is_ordered=bool(group.order))
         except SPARK_ERRORS as error:  # of files that have columns of their own
             raise_if_of_the_cluster(error)
             raise_if_of_the_disk(error)
             raise ReadFailed(message_of(error)) from error
         parser = with_types(group.parser(chunks, found.headers), found, lines)
-        by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
+        by_workers = None
+        if not group.order:  # workers don't say which line is the next
+            by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
         if by_workers is not None:
             try:
                 with self.jobs.by_workers():
@@ -227,32 +232,40 @@ class BatchRunner:
         otherwise."""
         fence, offset_us = batch.fence, batch.offsets_us.get(str(query.id), 0)
         shift = Shift(query, [offset_us])
+        own = OwnCount(query.own_count, [batch.starts.get(str(query.id), 0)])
         view = _view(parser)
         typed = f"({parser.typed_sql(view, keep=[SITE])})"
-        records = parser.records_sql(f"({parser.typed_sql(view)})", 0, is_counted=True)
-        text = over_records(shift.over(records), with_high_time(query))
+        ordered = f"({parser.typed_sql(view, keep=own.columns)})"
+        records = parser.records_sql(ordered, 0, keep=own.columns, is_counted=True)
+        text = over_records(shift.over(own.over(records)), with_high_time(query))
         line_counts: LineCounts | None = None
+        through: int | None = None
         try:
-            frame = analyser.sql(text)
+            # A text that comes once is not worth keeping its plan.
+            frame = analyser.sql(text) if query.own_count is None else session.sql(text)
             rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
                 (line_counts,) = self._count_lines(session, parser, typed, [fence])
                 if high_us >= fence.refused_us:
                     before = refused_sql([fence], site=SITE)
-                    kept = parser.records_sql(f"({parser.typed_sql(view)})", 0, before_us=before)
-                    again = session.sql(over_records(shift.over(kept), with_high_time(query)))
+                    records = parser.records_sql(ordered, 0, keep=own.columns, before_us=before)
+                    kept = shift.over(own.over(records))
+                    again = session.sql(over_records(kept, with_high_time(query)))
                     rows = self._rows(again, query, bytes_in=bytes_in)
+            if query.own_count is not None:
+                through = self._through(session, own, records, rows, batch, query)
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
             raise_if_of_the_disk(error)
             (line_counts,) = self._count_lines(session, parser, typed, [fence])
             found = failure(query, error, line_counts, offset_us=offset_us)
         else:
-            found = result(query, rows)
+            found = result(query, rows, through=through)
             counts = None
             if line_counts is None and not batch.wants_first:
-                counts = self._scans.counts(frame, text)
+                plan = text if query.own_count is None else text.replace(own.starts_sql, "")
+                counts = self._scans.counts(frame, plan)
             if counts is not None:
                 unparsed = counts.candidates - counts.records
                 line_counts = LineCounts(
@@ -267,6 +280,24 @@ class BatchRunner:
                 (line_counts,) = self._count_lines(session, parser, typed, [fence])
         (samples,) = self._why(session, parser, [query], [line_counts])
         return _outcome([_with_malformed(found, line_counts, 0)], line_counts, samples)
+
+    def _through(
+        self,
+        session: SparkSession,
+        own: OwnCount,
+        records: str,
+        rows: Rows,
+        batch: SiteBatch,
+        query: Query,
+    ) -> int:
+        """Where the site's own count is after the batch. Raises ``SPARK_ERRORS``."""
+        found = largest(rows, THROUGH)
+        if found is not None:
+            return found
+        with self.jobs.limit(str(query.id)):
+            table = session.sql(own.through_sql(records)).toArrow()
+        told = table[THROUGH].to_pylist()
+        return int(told[0]) if told else batch.starts.get(str(query.id), 0)
 
     def _why(
         self,
@@ -307,7 +338,9 @@ class BatchRunner:
         offsets_us = [batch.offsets_us for batch in batches]
         fences = [batch.fence for batch in batches]
         together, alone = self._joint.divided(group)
-        lines = f"({parser.typed_sql(_view(parser), keep=[SITE])})"
+        keep = [SITE, *group.order]
+        lines = f"({parser.typed_sql(_view(parser), keep=keep)})"
+        starts = [batch.starts for batch in batches]
         found = None
         if len(alone) <= ALONE_MAX and not any(us for one in offsets_us for us in one.values()):
             found = self._joint.results(
@@ -316,12 +349,19 @@ class BatchRunner:
         if found is not None:
             counted, by_query = found
             shared = SharedRun(
-                session, parser, lines, counted, self._collector, bytes_in=bytes_in, jobs=self.jobs
+                session,
+                parser,
+                lines,
+                counted,
+                self._collector,
+                bytes_in=bytes_in,
+                starts=starts,
+                jobs=self.jobs,
             )
             by_query |= self._apart(shared, group, alone)
         else:
             counted, by_query = self._run_kept(
-                session, parser, group, fences, offsets_us, bytes_in=bytes_in
+                session, parser, group, fences, offsets_us, starts=starts, bytes_in=bytes_in
             )
         if any(batch.wants_first for batch in batches) and _lack_first(counted):
             counted = self._count_lines(session, parser, lines, fences)
@@ -346,11 +386,12 @@ class BatchRunner:
         fences: Sequence[Fence],
         offsets_us: Sequence[Mapping[str, int]],
         *,
+        starts: Sequence[Mapping[str, int]],
         bytes_in: int,
     ) -> tuple[list[LineCounts], Results]:
         """All queries by themselves, over lines that are kept. The counts of lines come first:
         they fill what is kept, and if they fail it is the lines that can't be read."""
-        typed = session.sql(parser.typed_sql(_view(parser), keep=[SITE]))
+        typed = session.sql(parser.typed_sql(_view(parser), keep=[SITE, *group.order]))
         typed.persist(StorageLevel.MEMORY_AND_DISK)
         try:
             typed.createOrReplaceTempView(TYPED)
@@ -366,6 +407,7 @@ class BatchRunner:
                 bytes_in=bytes_in,
                 before_us=before_us,
                 offsets_us=offsets_us,
+                starts=starts,
                 jobs=self.jobs,
             )
             return counted, self._apart(shared, group, group.queries)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from headwater.edge.batches.batch_times import Waiting
+from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
@@ -45,6 +46,10 @@ class Inbox(Protocol):
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records; asked when a batch begins. Not 0
         only where records are placed by their age, in the root's time."""
+
+    def counted(self, query: Query) -> int:
+        """How many records, or bytes of them, the site has read for a query whose windows go by
+        that; asked when a batch begins."""
 
     def committed_cut(self, source: str) -> int: ...
 

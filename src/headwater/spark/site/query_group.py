@@ -13,6 +13,7 @@ from headwater.reading.form import form_of
 from headwater.spark.lines.formats import quote_of
 from headwater.spark.lines.lines import has_text, is_ascii
 from headwater.spark.lines.parse import Parser
+from headwater.spark.site.own_count import order_columns
 
 UNKNOWN = ""
 """A header that nobody has seen: no line below it can be read."""
@@ -36,6 +37,12 @@ class QueryGroup(msgspec.Struct, frozen=True):
             # By place, a query that leaves columns out would read others under its own names.
             headers = (UNKNOWN,)
         return Parser(self.source, tuple(needs), is_quote_free, headers, is_ascii=is_ascii(chunks))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Columns of the lines that say in which order they were read; none: nobody asks."""
+        grids = [one.own_count for one in self.queries if one.own_count is not None]
+        return tuple(dict.fromkeys(name for grid in grids for name in order_columns(grid)))
 
     def sites_of(self, query: Query) -> frozenset[int]:
         return self.numbers[str(query.id)]

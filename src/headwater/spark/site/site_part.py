@@ -18,9 +18,10 @@ from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.parse import Parser
-from headwater.spark.rows.collect import Collector
+from headwater.spark.rows.collect import Collector, largest
 from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.line_counts import LineCounts
+from headwater.spark.site.own_count import THROUGH, OwnCount
 from headwater.spark.site.query_group import QueryGroup, need_of
 from headwater.spark.site.shift import Shift
 from headwater.spark.site.site_jobs import JobCancelled, SiteJobs
@@ -37,17 +38,20 @@ def over_records(records_sql: str, sql: str) -> str:
     return f"WITH {RECORDS} AS ({records_sql}) {sql}"
 
 
-def result(query: Query, rows: Rows) -> QueryResult:
-    """The rows in the types that the query declares."""
-    schema = site_schema(query.program)
+def result(query: Query, rows: Rows, *, through: int | None = None) -> QueryResult:
+    """The rows in the types that the query declares; ``through``: see ``counted_through``."""
+    schema, name = site_schema(query.program), str(query.id)
     if not rows.num_rows:
-        return QueryResult(str(query.id))
+        return QueryResult(name, counted_through=through)
     take = taker(query.program)
     if isinstance(rows, pa.Table):
         table = rows.select(schema.names).cast(schema)
-        return QueryResult(str(query.id), table if take is None else take(table))
+        taken = table if take is None else take(table)
+        return QueryResult(name, taken, counted_through=through)
     pieces: RowPieces = rows.fitted(schema)
-    return QueryResult(str(query.id), pieces=pieces if take is None else TakenPieces(pieces, take))
+    if take is not None:
+        pieces = TakenPieces(pieces, take)
+    return QueryResult(name, pieces=pieces, counted_through=through)
 
 
 def failure(
@@ -77,9 +81,11 @@ class SharedRun:
         bytes_in: int,
         before_us: str | None = None,
         offsets_us: Sequence[Mapping[str, int]] = (),
+        starts: Sequence[Mapping[str, int]],
         jobs: SiteJobs,
     ) -> None:
-        """``before_us`` leaves out what the fence refuses; ``offsets_us`` are by site and query."""
+        """``before_us`` leaves out what the fence refuses; ``offsets_us`` and ``starts`` (of what a
+        site counts itself) are by site and query."""
         self._session = session
         self._jobs = jobs
         self._parser = parser
@@ -89,10 +95,12 @@ class SharedRun:
         self._bytes_in = bytes_in
         self._before_us = before_us
         self._offsets_us = offsets_us or [{}] * len(found)
+        self._starts = starts
 
     def results(self, query: Query, group: QueryGroup) -> dict[int, QueryResult]:
         """One result for each site that runs the query, by the site's number."""
         numbers = sorted(group.sites_of(query))
+        count = self._count(query)
         try:
             frame = self._session.sql(self._sql(query, numbers))
         except SPARK_ERRORS as error:
@@ -102,20 +110,43 @@ class SharedRun:
                 rows = self._collector.rows_by_site(
                     frame, str(query.id), numbers, bytes_in=self._bytes_in
                 )
+                throughs = self._throughs(query, count, rows)
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
             if len(numbers) == 1 or isinstance(error, JobCancelled):
                 return {number: self._failure(query, error, number) for number in numbers}
             return {number: self._alone(query, number, frame) for number in numbers}
-        return {number: result(query, of_site) for number, of_site in rows.items()}
+        return {n: result(query, of_site, through=throughs[n]) for n, of_site in rows.items()}
 
-    def _sql(self, query: Query, numbers: Sequence[int]) -> str:
-        need = self._parser.needs.index(need_of(query))
-        records = self._parser.records_sql(
-            self._typed, need, keep=[SITE], before_us=self._before_us
-        )
+    def _count(self, query: Query) -> OwnCount:
+        return OwnCount(query.own_count, [one.get(str(query.id), 0) for one in self._starts])
+
+    def _throughs(
+        self, query: Query, count: OwnCount, rows: Mapping[int, Rows]
+    ) -> dict[int, int | None]:
+        """Where the count is after the batch, at each site. Raises ``SPARK_ERRORS``."""
+        if query.own_count is None:
+            return dict.fromkeys(rows)
+        found = {number: largest(of_site, THROUGH) for number, of_site in rows.items()}
+        silent = [number for number, through in found.items() if through is None]
+        if silent:
+            records = self._records(query, silent)
+            table = self._session.sql(count.through_sql(records)).toArrow()
+            told = {row[SITE]: row[THROUGH] for row in table.to_pylist()}
+            start = {n: self._starts[n].get(str(query.id), 0) for n in silent}
+            found |= {number: told.get(number, start[number]) for number in silent}
+        return found
+
+    def _records(self, query: Query, numbers: Sequence[int]) -> str:
+        need, count = self._parser.needs.index(need_of(query)), self._count(query)
+        keep = list(dict.fromkeys([SITE, *count.columns]))
+        records = self._parser.records_sql(self._typed, need, keep=keep, before_us=self._before_us)
         if len(numbers) < len(self._found):
             records += f" AND {SITE} IN ({', '.join(map(str, numbers))})"
+        return records
+
+    def _sql(self, query: Query, numbers: Sequence[int]) -> str:
+        records = self._count(query).over(self._records(query, numbers))
         shift = Shift(query, [offsets.get(str(query.id), 0) for offsets in self._offsets_us])
         return over_records(shift.over(records), with_site(query))
 
@@ -132,6 +163,7 @@ class SharedRun:
         try:
             with self._jobs.limit(str(query.id)):
                 rows = self._collector.rows(own, str(query.id), bytes_in=self._bytes_in)
+                through = self._throughs(query, self._count(query), {number: rows})[number]
         except SPARK_ERRORS as error:
             return self._failure(query, error, number)
-        return result(query, rows)
+        return result(query, rows, through=through)

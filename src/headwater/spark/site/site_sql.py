@@ -1,8 +1,9 @@
 """The site part as Spark runs it: what was checked, written so that it costs less or tells more.
 
-Four rewrites of the admitted text, none of which touches what it computes:
+Five rewrites of the admitted text, none of which touches what it computes:
 
 - Several sites in one batch: the same SELECT, grouped by the site as well.
+- Where windows go by a site's own count: where the count is after the batch (``own_count``).
 - The highest record time of each group, which tells how far a source that is behind was read.
 - Exact sums of bigints. They must not overflow within a pane, so the text sums decimals of 38
   digits, at half a microsecond for each record. The halves of a bigint can be summed as bigints (a
@@ -26,6 +27,7 @@ from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.spark.lines.lines import SITE
+from headwater.spark.site.own_count import THROUGH
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import column, name_sql, parse, parse_expression, sql_of
 from headwater.sql.types.declared_types import value_type
@@ -42,19 +44,23 @@ HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
 
 def with_site(query: Query) -> str:
     """The site part with the column ``__site`` last."""
-    text = _with_site(query.program.site_sql, query.program.source)
-    return _first_alone(text, query.program, by=(SITE,), kept=(SITE,))
+    is_counted = query.own_count is not None
+    text = _with_site(query.program.site_sql, query.program.source, is_counted=is_counted)
+    kept = (THROUGH, SITE) if is_counted else (SITE,)
+    return _first_alone(text, query.program, by=(SITE,), kept=kept)
 
 
 def with_high_time(query: Query) -> str:
     """The site part with the column ``__high_us`` last."""
-    text = _with_high_time(query.program.site_sql, query.program.source)
-    return _first_alone(text, query.program, highest=HIGH)
+    is_counted = query.own_count is not None
+    text = _with_high_time(query.program.site_sql, query.program.source, is_counted=is_counted)
+    kept = (THROUGH,) if is_counted else ()
+    return _first_alone(text, query.program, kept=kept, highest=HIGH)
 
 
 @lru_cache(maxsize=1_000)
-def _with_site(site_sql: str, source: Source) -> str:
-    select = _with_cheap_sums(site_sql, source)
+def _with_site(site_sql: str, source: Source, *, is_counted: bool) -> str:
+    select = _counting(_with_cheap_sums(site_sql, source), is_counted=is_counted)
     group = select.args["group"]
     sets = [one for found in group.find_all(exp.GroupingSets) for one in found.expressions]
     # First in each set: so it is the highest bit of the grouping number, which stays what it was.
@@ -66,9 +72,18 @@ def _with_site(site_sql: str, source: Source) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def _with_high_time(site_sql: str, source: Source) -> str:
+def _with_high_time(site_sql: str, source: Source, *, is_counted: bool) -> str:
     high = f"MAX(UNIX_MICROS({name_sql(source.time_column)})) AS {HIGH}"
-    return _with_item(_with_cheap_sums(site_sql, source), parse_expression(high))
+    select = _counting(_with_cheap_sums(site_sql, source), is_counted=is_counted)
+    return _with_item(select, parse_expression(high))
+
+
+def _counting(select: exp.Select, *, is_counted: bool) -> exp.Select:
+    """With ``THROUGH``, which is the same in all groups of a site."""
+    if is_counted:
+        through = parse_expression(f"MAX({THROUGH}) AS {THROUGH}")
+        select.set("expressions", [*select.expressions, through])
+    return select
 
 
 def _first_alone(

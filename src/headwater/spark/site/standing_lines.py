@@ -78,15 +78,15 @@ class StandingLines:
         """The lines, as Spark has analysed them."""
         self._statements = StandingStatements(session)
 
-    def read(self, found: Linked, *, byte_count: int) -> DataFrame:
+    def read(self, found: Linked, *, byte_count: int, is_ordered: bool = False) -> DataFrame:
         """As ``read_lines``, and as the view ``LINES``. Raises ``SPARK_ERRORS``."""
-        kind = _kind(found, byte_count=byte_count)
+        kind = _kind(found, byte_count=byte_count, is_ordered=is_ordered)
         if self._frame is not None and kind is not None and kind == self._kind:
             self._relation.refresh()
             return self._frame
         self._kind, self._frame = None, None
         self._statements.clear()
-        frame = read_lines(self.session, found, byte_count=byte_count)
+        frame = read_lines(self.session, found, byte_count=byte_count, is_ordered=is_ordered)
         frame.createOrReplaceTempView(LINES)
         self._relation = frame._jdf.queryExecution().analyzed()
         self._kind, self._frame = kind, frame
@@ -96,9 +96,9 @@ class StandingLines:
         return self._statements.sql(sqlQuery, is_kept=self._kind is not None)
 
 
-def _kind(found: Linked, *, byte_count: int) -> tuple[object, ...] | None:
+def _kind(found: Linked, *, byte_count: int, is_ordered: bool) -> tuple[object, ...] | None:
     """What the relation depends on beside its files; None: on those as well."""
     if found.columnar:
         return None
     is_one_task = byte_count <= ONE_TASK_BYTES
-    return (found.directory, found.separator, bool(found.headers), is_one_task)
+    return (found.directory, found.separator, bool(found.headers), is_one_task, is_ordered)

@@ -23,7 +23,7 @@ from headwater.algebra.rows.columns import (
     visible_keys,
 )
 from headwater.algebra.rows.types import INTEGERS, PANE_COLUMN, WINDOW_COLUMN, arrow_type
-from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid
+from headwater.algebra.windows.sequence_grid import BYTE, NUMBER_MAX, SequenceGrid
 from headwater.errors import QueryRefused
 from headwater.plan.durations import DURATION_US_MAX
 from headwater.plan.node_sets import node_set
@@ -32,7 +32,7 @@ from headwater.plan.program import Program
 from headwater.plan.query import SITES_MAX, Query, QueryId
 from headwater.plan.sources.column_names import name_fault
 from headwater.plan.sources.globs import glob_fault
-from headwater.plan.sources.log_formats import log_format
+from headwater.plan.sources.log_formats import COLUMNAR, log_format
 from headwater.plan.sources.regex_groups import group_numbers
 from headwater.plan.sources.source import COLUMNS_MAX, Source, SourceFormat
 from headwater.sql.admit.admit_sql import check_root_sql, check_site_sql
@@ -210,9 +210,22 @@ def _check_numbers(query: Query, grid: SequenceGrid) -> None:
     if begin is not None and not abs(window.pane_start_us(begin)) < NUMBER_MAX:
         raise QueryRefused(f"begin: wanted a number below {NUMBER_MAX}, got pane {begin}")
     types = {column.name: value_type(column.type) for column in query.program.source.columns}
+    if grid.is_own_count:
+        _check_own_count(query, grid)
+        return
     if types.get(grid.column) not in INTEGERS:
         raise QueryRefused(
             f"window: wanted a column of the source with whole numbers, got {grid.column[:60]!r}"
+        )
+
+
+def _check_own_count(query: Query, grid: SequenceGrid) -> None:
+    source = query.program.source
+    if any(column.name.lower() == grid.column for column in source.columns):
+        raise QueryRefused(f"source: wanted no column {grid.column}, which is the site's own count")
+    if grid.column == BYTE and source.format in COLUMNAR:
+        raise QueryRefused(
+            f"window: wanted a source with lines, whose bytes count, got {source.format}"
         )
 
 

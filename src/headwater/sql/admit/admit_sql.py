@@ -75,7 +75,7 @@ def check_site_sql(query: Query) -> None:
     if [name for name, _ in items] != names:
         raise QueryRefused(f"site part: wanted columns {names}, got {[n for n, _ in items]}")
     expressions = [expression for _, expression in items]
-    pane = canonical(placing_sql(query.window, program.source.time_column, query.counted))
+    pane = canonical(placing_sql(query.window, program.source.time_column, query.counted_column))
     if sql_of(expressions[0]) != pane:
         raise QueryRefused(f"site part: wanted the pane {pane}, got {sql_of(expressions[0])}")
     _check_places(program, dict(items))
@@ -90,9 +90,9 @@ def check_site_sql(query: Query) -> None:
     _check_merging(program)
     check_folds(program, rows)
     _check_where(select, query, records, keys=keys[: rows.keys])
-    used = {column.name for column in select.find_all(exp.Column)} - views.keys()
-    if used != set(program.columns_used):
-        said = sorted(program.columns_used)
+    used = {one.name for one in select.find_all(exp.Column)} - views.keys()
+    used -= {query.counted_column} - records.keys()  # a site's own count is in the pane alone
+    if sorted(used) != (said := sorted({*program.columns_used})):
         raise QueryRefused(f"site part: declared to read {said}, but it reads {sorted(used)}")
 
 
@@ -265,7 +265,7 @@ def _check_where(
     own = condition
     if query.part is not None:
         own = _without_part(condition, query.part.condition_sql([sql_of(key) for key in keys]))
-    wanted = placed_sql(query.program.source.time_column, query.counted)
+    wanted = placed_sql(query.program.source.time_column, query.counted_column)
     first = own.left if isinstance(own, exp.And) and sql_of(own) != wanted else own
     if sql_of(first) != wanted:
         raise QueryRefused(f"site part: wanted WHERE {wanted} first, got {sql_of(first)[:100]}")

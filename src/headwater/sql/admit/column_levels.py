@@ -81,7 +81,7 @@ def _uses(select: exp.Select, query: Query) -> Iterator[tuple[str, exp.Expr]]:
     views = select.args.get("laterals") or []
     yield from ((f"in {name_of(view.this)}", view.this) for view in views)
     yield from (("in WHERE", term) for term in _own_conditions(select, query))
-    if query.numbers is not None:
+    if query.numbers is not None and query.own_count is None:
         yield "in sequence_window, whose bounds tell it", column_of(query.numbers.column)
 
 
@@ -119,7 +119,7 @@ def _own_conditions(select: exp.Select, query: Query) -> Iterator[exp.Expr]:
     condition = where.this
     if query.part is not None:
         condition = condition.left
-    if query.numbers is not None and isinstance(condition, exp.And):
+    if query.numbers is not None and query.own_count is None and isinstance(condition, exp.And):
         tested = condition.left
         condition = condition if isinstance(tested, exp.And) else exp.Null()
     if isinstance(condition, exp.And):

@@ -68,6 +68,9 @@ SESSIONS = "grid session"
 SEQUENCE = "grid sequence"
 """Who does not know it would take numbers for times."""
 
+OWN_COUNT = "grid own count"
+"""Who does not know it would look for a column of the source."""
+
 
 def _words(kind: str, names: Iterable[str]) -> set[str]:
     return {f"{kind} {name}" for name in names}
@@ -87,7 +90,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -123,6 +126,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | _words("form", _forms_of(program))
         | (set() if query.sessions is msgspec.UNSET else {SESSIONS})
         | (set() if query.numbers is None else {SEQUENCE})
+        | (set() if query.own_count is None else {OWN_COUNT})
     )
     return tuple(sorted(used - OF_0_3))
 

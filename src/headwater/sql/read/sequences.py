@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid
+from headwater.algebra.windows.sequence_grid import NUMBER_MAX, OWN_COUNTS, SequenceGrid
 from headwater.plan.query import Timing
 from headwater.sql.read.options import Options
 from headwater.sql.read.streams import BEGIN_KEYWORDS, Stay
@@ -19,11 +19,20 @@ OF_CLOCKS = {
 }
 
 
+OF_ORDER = {
+    "disorder": "records are counted in the order in which they are read",
+    "lateness": "what is read is counted, however late it is",
+}
+
+
 def check_sequence(options: Options, column: str) -> None:
     """Raises ``QueryRefused``."""
-    for name, why in OF_CLOCKS.items():
+    own = OWN_COUNTS.get(column)
+    told = f"`{column}`" if own is None else f"the {own}s that each site has read"
+    refused = OF_CLOCKS if own is None else {**OF_CLOCKS, **OF_ORDER}
+    for name, why in refused.items():
         if name in options.names():
-            raise options.refused(name, f"its windows count `{column}`: {why}; leave out {name}")
+            raise options.refused(name, f"its windows count {told}: {why}; leave out {name}")
 
 
 def read_sequence_timing(options: Options) -> Timing:
@@ -42,7 +51,9 @@ def read_sequence_grid(
     options: Options, window: WindowSpec, column: str, *, default: str, ends: bool
 ) -> SequenceGrid:
     """A number that comes back by less than a window is late, and counts, unless lateness says
-    otherwise. Raises ``QueryRefused``."""
+    otherwise. What a site counts itself it counts in order. Raises ``QueryRefused``."""
+    if column in OWN_COUNTS:
+        return SequenceGrid(column)
     return SequenceGrid(
         column,
         disorder=_number(options, "disorder", 0),
@@ -51,9 +62,13 @@ def read_sequence_grid(
     )
 
 
-def read_sequence_stay(options: Options, window: WindowSpec, *, default: str, ends: bool) -> Stay:
+def read_sequence_stay(
+    options: Options, window: WindowSpec, column: str, *, default: str, ends: bool
+) -> Stay:
     """Raises ``QueryRefused``."""
     word = _begin(options, default)
+    if column in OWN_COUNTS:
+        return _own_stay(options, word, OWN_COUNTS[column], ends=ends)
     if word in BEGIN_KEYWORDS:
         return Stay(None)
     begin = _whole(word)
@@ -66,6 +81,19 @@ def read_sequence_stay(options: Options, window: WindowSpec, *, default: str, en
     first = window.first_window_from(begin)
     reads_past = msgspec.UNSET if ends else True
     return Stay(window.panes_of(first).start, reads_past=reads_past)
+
+
+def _own_stay(options: Options, word: str, unit: str, *, ends: bool) -> Stay:
+    """A site counts from the first record on that it reads for the query."""
+    is_told = "begin" in options.names()
+    if is_told and word != "now" and not (ends and word == "earliest"):
+        raise options.refused(
+            "begin",
+            f"`{word[:60]}` lies in the past, whose {unit}s nobody has counted in the order of "
+            "reading; a site counts from the first record on that it reads for the stream: leave "
+            "out begin",
+        )
+    return Stay(None if ends else 0)
 
 
 def _begin(options: Options, default: str) -> str:

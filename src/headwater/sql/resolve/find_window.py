@@ -11,6 +11,7 @@ from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import name_sql, offset_of
 from headwater.sql.read.time_of import converted_time
+from headwater.sql.resolve.own_counts import is_own_count_call, read_own_count
 from headwater.sql.resolve.sequence_windows import (
     PANES_PER_WINDOW_MAX,
     Grid,
@@ -33,7 +34,7 @@ _SHAPE = "window({time}, '10 seconds') or window({time}, '1 hour', '10 minutes')
 def is_window_call(node: exp.Expr) -> bool:
     """Of times or of numbers: what an answer calls ``window``."""
     is_of_time = isinstance(node, exp.Anonymous) and name_of(node) == "window"
-    return is_of_time or is_sequence_call(node)
+    return is_of_time or is_sequence_call(node) or is_own_count_call(node)
 
 
 def is_session_call(node: exp.Expr) -> bool:
@@ -112,6 +113,8 @@ def read_grid(call: exp.Anonymous, source: Source) -> Grid:
     """Raises ``Objection``."""
     if is_sequence_call(call):
         return read_sequence(call, source)
+    if is_own_count_call(call):
+        return read_own_count(call, source)
     return Grid(read_window(call, source))
 
 

@@ -27,7 +27,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     window: WindowSpec
     column: str = ""
-    """Whose numbers are cut; empty: the time is."""
+    """Whose numbers are cut, of the source or a site's own count; empty: the time is."""
 
 
 def is_sequence_call(node: exp.Expr) -> bool:
@@ -73,15 +73,21 @@ def _column(node: exp.Expr, source: Source) -> str:
 
 
 def _count(node: exp.Expr, what: str) -> int:
-    text = node.name if isinstance(node, exp.Literal) and not node.is_string else ""
-    count = int(text) if text.isdecimal() and len(text) < _DIGITS_MAX else 0
-    if not 0 < count < NUMBER_MAX:
+    count = whole_number(node)
+    if count is None:
         raise Objection(
             node,
             f"{SEQUENCE_WINDOW} takes a {what} that is a whole number from 1 to {NUMBER_MAX - 1}, "
             f"without quotes: {_SHAPE}",
         )
     return count
+
+
+def whole_number(node: exp.Expr) -> int | None:
+    """Of a literal without quotes, one that a window can be as long as; None: it is none."""
+    text = node.name if isinstance(node, exp.Literal) and not node.is_string else ""
+    count = int(text) if text.isdecimal() and len(text) < _DIGITS_MAX else 0
+    return count if 0 < count < NUMBER_MAX else None
 
 
 def numbers_fault(window: WindowSpec) -> str | None:

@@ -55,8 +55,8 @@ theta_sketch_agg: is not available; write hll_sketch_agg(x) for distinct values
 tumble hop: is not available; GROUP BY window(ts, '10 seconds') or \
 window(ts, '30 seconds', '10 seconds')
 
-rows_window bytes_window last_rows: is not available; write window(ts, '10 seconds'), or \
-sequence_window(lsn, 100000) over a column that counts the records
+last_rows: is not available; write window(ts, '10 seconds'), or rows_window(1000) for windows of \
+so many records
 
 row_number rank dense_rank: needs OVER, as in row_number() OVER (PARTITION BY window ORDER BY x)
 

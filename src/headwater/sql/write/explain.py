@@ -56,6 +56,8 @@ def _time(source: Source) -> str:
 def _begin(query: Query) -> str:
     if query.numbers is not None and query.numbers.from_now:
         return "at each site the first pane after the number that it reads first"
+    if query.own_count is not None:
+        return "at each site the first record that it reads for the query"
     if query.begin_pane is None:
         return "the earliest record"
     start = query.bound_text(query.window.pane_start_us(query.begin_pane))
@@ -79,6 +81,15 @@ def _site(query: Query) -> str:
 
 
 def _counting_site(query: Query, grid: SequenceGrid) -> str:
+    if grid.is_own_count:
+        return "\n".join(
+            [
+                f"reads {', '.join(query.program.columns_used)}",
+                f"counts the {grid.unit}s of the records that it reads, also of those that WHERE "
+                "drops, and closes a pane when it has read its last; no clock does",
+                pretty(query.program.site_sql),
+            ]
+        )
     sealed = f"seals it after {grid.lateness} more" if grid.lateness else "seals it at once"
     closing = f"{grid.disorder} beyond its end" if grid.disorder else "at or beyond its end"
     return "\n".join(

@@ -5,6 +5,9 @@ epoch, batch id, query) and stored once. A new checkpoint counts its batches fro
 what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
 the new one.
 
+What a site counts itself, for queries whose windows go by that, moves in the same transaction: a
+batch that comes again begins to count where it began before.
+
 Where the batch holds lines that may have been read before, the panes that its rows are in are
 damaged, in the records of their queries and in the same transaction.
 
@@ -202,12 +205,15 @@ class BatchCommitter:
                 self._name(query, rows.segment, runs, now_s=now_s)
             for run in runs:
                 stored[run.pane] += run.rows
+        if result.counted_through is not None:
+            self._queries.count(result.query, result.counted_through)
         return QueryBatch(
             result.query,
             panes=tuple(sorted(stored.items())),
             too_late=too_late,
             before_begin=early,
             malformed=result.malformed,
+            counted_through=result.counted_through,
         )
 
     def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:

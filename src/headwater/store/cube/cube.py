@@ -23,9 +23,11 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
+from headwater.algebra.panes import WindowSpec
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.errors import RowsGone, StoreError
@@ -260,6 +262,13 @@ class Cube:
         """Which reading of the past the query awaits, as is written; empty: none. None: nothing is
         written of the query."""
         return self._queries.past_of(query)
+
+    def counted(self, query: str, window: WindowSpec) -> int:
+        """Where the site's own count of what it reads for a query goes on: behind what it has read,
+        and not before the first pane that it answers for."""
+        first = self._queries.first_pane(query)
+        start = window.pane_start_us(first) if 0 < first < FOREVER else 0
+        return max(self._queries.counted(query), start)
 
     def unread(self) -> dict[str, str]:
         """Queries of which the record can't be read, and why: they are not among what is restored,

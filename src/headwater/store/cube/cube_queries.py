@@ -154,10 +154,12 @@ class CubeQueries:
         """Inside a transaction. Returns the query's number; a new query gets one.
 
         Failures that the record knows of are done with, in this same transaction. What a batch has
-        damaged stays so, whether or not the edge has heard of it yet.
+        damaged stays so, and what it has counted, whether or not the edge has heard of it yet.
         """
         known = self._mirror.change()
         former = known.records.get(query)
+        if former is not None and former.counted > record.counted:
+            record = msgspec.structs.replace(record, counted=former.counted)
         if former is not None and former.damaged != record.damaged:
             damaged = former.drop_below(record.done_through).damaged
             damaged = ranges.union(damaged, record.damaged)
@@ -186,6 +188,16 @@ class CubeQueries:
             return "", ()
         numbers = list(self._known.numbers.values())
         return " AND query IN (SELECT value FROM json_each(?))", (str(numbers),)
+
+    def counted(self, query: str) -> int:
+        """How much was read for a query that goes by the site's own count."""
+        record = self._known.records.get(query)
+        return 0 if record is None else record.counted
+
+    def count(self, query: str, through: int) -> None:
+        """Inside a transaction: so much was read for it with the cut that is committed here."""
+        record = self._known.records[query]
+        self.write_record(query, msgspec.structs.replace(record, counted=through))
 
     def damage(self, query: str, panes: Iterable[int]) -> None:
         """Inside a transaction: these panes can't be exact, and its record says so."""
