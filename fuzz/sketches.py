@@ -7,12 +7,14 @@ nothing.
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from headwater.algebra.aggregates import RULES
-from headwater.algebra.aggregates.sketches.kll_cells import Kll, merged, write
+from headwater.algebra.aggregates.sketches.kll_cells import KINDS, encoded, of_values
+from headwater.algebra.aggregates.sketches.merge_kll import merged
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
 
@@ -43,14 +45,15 @@ def good() -> list[bytes]:
         bytes((3, 1, 7, 9, 5, 0, 0, 9)) + coupon.pack(20) + many + bytes(48),
         bytes((3, 1, 7, 12, 5, 8, 0, 9)) + coupon.pack(20) + many,
         bytes((10, 1, 7, 9, 0, 0, 0, 10)) + bytes(32) + registers,
-        *(write(merged([_values(n) for n in (0, 1, many)], 200), 200) for many in (1, 5, 900)),
+        *(_kll(count, kind) for kind in KINDS.values() for count in (0, 1, 6, 907)),
     ]
 
 
-def _values(count: int) -> Kll:
-    """A sketch of so many, as if each had come by itself."""
-    one = Kll(1, (np.array([7]),), 7, 7)
-    return merged([one] * count, 200)
+def _kll(count: int, kind: np.dtype[Any]) -> bytes:
+    """A sketch of so many values, as if each had come by itself."""
+    values = of_values(np.arange(count).astype(kind))
+    cell: bytes = encoded(merged(values, np.zeros(count, int), 1, 200), 200)[0].as_py()
+    return cell
 
 
 def run(data: bytes) -> bool:

@@ -135,7 +135,11 @@ class Layout:
 
 
 LITERALS = {
-    "percentile_approx": [("0.5",), ("ARRAY(0.0, 0.3, 1.0)", "0.25")],
+    "percentile_approx": [
+        ("0.5",),
+        ("ARRAY(0.0, 0.3, 1.0)", "0.25"),
+        ("ARRAY(0.0, 0.3, 1.0)", "50"),
+    ],
     "listagg": [("','",)],
     "approx_top_k": [(), ("2",)],
     "max_by": [(), ("4",)],

@@ -106,7 +106,10 @@ ENTRIES = """
     try_variant_get variant_get(variant, quoted, quoted) $named_type
 
     hll_sketch_estimate kll_sketch_get_n_bigint(binary) bigint
+    kll_sketch_get_n_double kll_sketch_get_n_float(binary) bigint
     kll_sketch_get_quantile_bigint(binary, number) bigint
+    kll_sketch_get_quantile_double(binary, number) double
+    kll_sketch_get_quantile_float(binary, number) float
 
     coalesce(any...) $common
     equal_null(orderable, comparable) boolean
@@ -221,8 +224,8 @@ OPERATORS = frozenset([*_OPERATORS.split(), ">" * 3])
 
 SKETCH_READERS = (
     "hll_sketch_estimate",
-    "kll_sketch_get_n_bigint",
-    "kll_sketch_get_quantile_bigint",
+    *(f"kll_sketch_get_n_{kind}" for kind in ("bigint", "double", "float")),
+    *(f"kll_sketch_get_quantile_{kind}" for kind in ("bigint", "double", "float")),
 )
 """They take a sketch that an aggregate of the query makes, and no other bytes."""
 

@@ -101,9 +101,7 @@ variant_get(parse_json(x), '$.a', 'bigint')
 
 approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate bitmap_and_agg \
 bitmap_construct_agg bitmap_or_agg hll_union kll_merge_agg_bigint \
-kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_float \
-kll_sketch_agg_double kll_sketch_get_n_float kll_sketch_get_n_double \
-kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint \
+kll_merge_agg_double kll_merge_agg_float kll_sketch_get_rank_bigint \
 kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint \
 kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint \
 kll_sketch_to_string_double kll_sketch_to_string_float theta_difference theta_intersection \

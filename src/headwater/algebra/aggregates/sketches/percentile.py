@@ -20,7 +20,13 @@ from headwater.algebra.aggregates.aggregate import (
 from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
 from headwater.algebra.aggregates.sketches.histogram import ERROR_MAX, ERROR_MIN, slot_sql
-from headwater.algebra.aggregates.sketches.ranks import NAME, TRUTH, read_shares, split_ranks
+from headwater.algebra.aggregates.sketches.ranks import (
+    NAME,
+    TRUTH,
+    read_shares,
+    split_ranks,
+    values_at,
+)
 from headwater.algebra.rows.bounded import Bound, BoundKind
 from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
 
@@ -42,23 +48,11 @@ def split_percentile(types: tuple[str, ...]) -> Split:
     return Split(
         made,
         (COUNTED,),
-        central=_truth(shares, is_list=is_list),
+        central=values_at(shares, is_list=is_list),
         bound=Bound(BoundKind.VALUE, error),
         hidden=(PartialColumn("slot", "int", slot_sql(error)),),
         folds=(FoldedColumn("percentile", made, PERCENTILE.name, values),),
     )
-
-
-def _truth(shares: list[str], *, is_list: bool) -> str:
-    """By all values, sorted. Spark's own merges parts with NaN as if it were any number."""
-    values, count = "ARRAY_SORT(COLLECT_LIST({first}){filter})", "COUNT({first}){filter}"
-    found = [
-        f"TRY_ELEMENT_AT({values}, GREATEST(1, CAST(CEIL({share}D * {count}) AS INT)))"
-        for share in shares
-    ]
-    if not is_list:
-        return found[0]
-    return f"CASE WHEN {count} > 0 THEN ARRAY({', '.join(found)}) END"
 
 
 def _error(texts: tuple[str, ...]) -> float:
