@@ -28,6 +28,9 @@ from headwater.algebra.aggregates.sketches.hll_cells import (
 from headwater.algebra.aggregates.sketches.kll_cells import encoded as encoded_klls
 from headwater.algebra.aggregates.sketches.kll_cells import of_values
 from headwater.algebra.aggregates.sketches.merge_kll import merged
+from headwater.algebra.aggregates.sketches.merge_theta import merged as merged_thetas
+from headwater.algebra.aggregates.sketches.theta_cells import ALL, Hashes
+from headwater.algebra.aggregates.sketches.theta_cells import encoded as encoded_thetas
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.taken_rows import taker
@@ -141,6 +144,18 @@ def klls(values: int, kind: str) -> Rows:
     return rows
 
 
+def thetas(lg_k: int, values: int) -> Rows:
+    def rows(chance: np.random.Generator) -> list[pa.Array]:
+        hashes = np.sort(chance.integers(1, 1 << 62, (POOL, values)), axis=1).reshape(-1)
+        owners = np.repeat(np.arange(POOL), values)
+        found = merged_thetas(
+            Hashes(np.full(POOL, ALL), owners, hashes), np.arange(POOL), POOL, lg_k
+        )
+        return [pa.array(KEYS), encoded_thetas(found).take(pa.array(KEYS % POOL))]
+
+    return rows
+
+
 def slots_of(values: int, chance: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """(group and slot, count) of latencies."""
     drawn = chance.lognormal(5, 1, GROUPS * values)
@@ -220,6 +235,8 @@ def main() -> int:
         "KLL of 200, 2,000 bigints": relay(layout(("binary", "kll_bigint_200")), klls(2_000, "i8")),
         "KLL of 200, 50 doubles": relay(layout(("binary", "kll_double_200")), klls(50, "f8")),
         "KLL of 200, 2,000 doubles": relay(layout(("binary", "kll_double_200")), klls(2_000, "f8")),
+        "theta of 4,096, 50 values": relay(layout(("binary", "theta_12")), thetas(12, 50)),
+        "theta of 4,096, full": relay(layout(("binary", "theta_12")), thetas(12, 5_000)),
         "packed: histogram 1%, 50 values": packed_histograms(50),
         "packed: histogram 1%, 2,000 values": packed_histograms(2_000),
         "rows: HLL of 512, 50 values": relay(

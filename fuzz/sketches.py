@@ -22,6 +22,17 @@ TAKERS = {name: rule.take for name, rule in RULES.items() if rule.take is not No
 """All rules whose cells have a form of their own."""
 
 
+THETAS = (
+    "01030300001e0000",
+    "01030300003acc9315f97dcbbd86a105",
+    "0104033e011acc930316861af72df7e4558fbe9c3477e9eaefb2e5966badaa3dc0",
+    "02040330011acc9379cb0a24c0f70300103805c0378a9257f7e57be8b758fa7af75a3e0cc7614980171aa56f714e32"
+    "1e135154207d06647705ccc34ddeccac076f0f3599cbb999171a01799a2555b8c0965dd0331cb63ef19d0d890ef880"
+    "8f657ea4f8ad1e5f29d210de22d2a7453855ff",
+)
+"""Of no value, of one, of three, and of very many with room for sixteen: as Spark writes them."""
+
+
 class _Layout:
     keys = (Column("k", "bigint"),)
 
@@ -45,6 +56,7 @@ def good() -> list[bytes]:
         bytes((3, 1, 7, 9, 5, 0, 0, 9)) + coupon.pack(20) + many + bytes(48),
         bytes((3, 1, 7, 12, 5, 8, 0, 9)) + coupon.pack(20) + many,
         bytes((10, 1, 7, 9, 0, 0, 0, 10)) + bytes(32) + registers,
+        *map(bytes.fromhex, THETAS),
         *(_kll(count, kind) for kind in KINDS.values() for count in (0, 1, 6, 907)),
     ]
 

@@ -17,7 +17,8 @@ def test_every_aggregate_is_found_by_each_of_its_names() -> None:
         "skewness", "kurtosis", "covar_pop", "covar_samp", "corr", "regr_count", "regr_avgx",
         "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope", "regr_intercept", "regr_r2",
         "approx_count_distinct", "hll_sketch_agg", "percentile_approx", "approx_percentile",
-        "kll_sketch_agg_bigint",
+        "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float",
+        "theta_sketch_agg",
         "collect_set", "collect_list", "array_agg", "mode", "listagg", "string_agg", "approx_top_k",
     }  # fmt: skip
     assert {AGGREGATES[name].name for name in AGGREGATES} == {one.name for one in ALL}
@@ -109,6 +110,8 @@ def test_results_and_partials_have_the_types_that_are_promised(
         ("kll_sketch_agg_bigint", ("int", "300"), r"as a literal \(200, 400, .*, got 300"),
         ("kll_sketch_agg_double", ("int",), r"float, double, got int; .*\(CAST\(… AS DOUBLE\)\)"),
         ("kll_sketch_agg_float", ("double",), r"takes float, got double"),
+        ("theta_sketch_agg", ("date",), r"got date; write theta_sketch_agg\(xxhash64\(x\)\)"),
+        ("theta_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
         ("hll_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
         ("hll_sketch_agg", ("double",), r"got double; write hll_sketch_agg\(xxhash64\(x\)\)"),
     ],

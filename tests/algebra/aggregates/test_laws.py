@@ -29,6 +29,10 @@ from headwater.algebra.aggregates import AGGREGATES, ALL, GROWING, RULES
 from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArguments, spelled
 from headwater.algebra.aggregates.merge_moments import COVARIANCE
 from headwater.algebra.aggregates.sketches.hll_cells import Decoded, coupons_max, encoded
+from headwater.algebra.aggregates.sketches.merge_theta import merged as merged_thetas
+from headwater.algebra.aggregates.sketches.theta_cells import ALL as ALL_HASHES
+from headwater.algebra.aggregates.sketches.theta_cells import Hashes
+from headwater.algebra.aggregates.sketches.theta_cells import encoded as encoded_thetas
 from headwater.algebra.rows.arrow_rows import ArrowMerger, in_schema
 from headwater.algebra.rows.bounded import Bound
 from headwater.algebra.rows.coarser_groups import set_number
@@ -142,6 +146,7 @@ LITERALS = {
     ],
     "listagg": [("','",)],
     "approx_top_k": [(), ("2",)],
+    "theta_sketch_agg": [("4",)],
     "max_by": [(), ("4",)],
     "min_by": [(), ("4",)],
 }
@@ -303,7 +308,8 @@ def are_alike(one: Outcome, other: Outcome) -> bool:
 def state(partial: Partial, chance: random.Random) -> Any:
     """Seldom one that leaves its type as soon as another is added."""
     if RULES[partial.merge].take is not None:
-        return sketch(int(partial.merge.rpartition("_")[2]), chance)
+        family, _, lg_k = partial.merge.rpartition("_")
+        return (theta if family == "theta" else sketch)(int(lg_k), chance)
     found = value(partial.type, chance)
     if isinstance(found, Decimal) and chance.random() < 0.95:
         return Decimal(int(found.scaleb(-9))).scaleb(0)
@@ -317,6 +323,17 @@ def sketch(lg_k: int, chance: random.Random) -> bytes | None:
     coupons = np.unique(np.array(drawn, np.uint32))
     few = Decoded(np.zeros(0, int), np.zeros((0, 1 << lg_k), np.uint8), 0 * coupons, coupons)
     found: bytes = encoded(1, few._replace(owners=np.zeros(len(coupons), int)), lg_k)[0].as_py()
+    return chance.choice([found, found, None])
+
+
+def theta(lg_k: int, chance: random.Random) -> bytes | None:
+    """Of so many values that two may be too many for exact ones."""
+    count = chance.choice([0, 1, 2, (1 << lg_k) - 1, (1 << lg_k) + 1])
+    drawn = np.random.default_rng(chance.randrange(1 << 32)).integers(1, ALL_HASHES, count)
+    hashes = np.unique(drawn)
+    owners = np.zeros(len(hashes), int)
+    of_all = Hashes(np.array([ALL_HASHES]), owners, hashes)
+    found: bytes = encoded_thetas(merged_thetas(of_all, np.array([0]), 1, lg_k))[0].as_py()
     return chance.choice([found, found, None])
 
 

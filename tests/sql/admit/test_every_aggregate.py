@@ -32,6 +32,7 @@ OTHERS = {name for name, rule in RULES.items() if rule.take is None} | {
     "hll_12",
     "kll_bigint_200",
     "kll_double_200",
+    "theta_12",
 }
 """Of sketches that differ in size alone, two stand for all."""
 

@@ -21,6 +21,7 @@ from headwater.algebra.aggregates.sketches.distinct import SKETCHES
 from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
 from headwater.algebra.aggregates.sketches.percentile import PERCENTILES
 from headwater.algebra.aggregates.sketches.ranks import RANKS
+from headwater.algebra.aggregates.sketches.theta import THETA
 from headwater.algebra.aggregates.sum import SUM, TRY_SUM
 
 ALL = (
@@ -34,6 +35,7 @@ ALL = (
     *GROWING,
     *PERCENTILES,
     *RANKS,
+    THETA,
 )
 
 AGGREGATES: dict[str, Aggregate] = {

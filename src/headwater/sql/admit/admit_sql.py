@@ -9,7 +9,8 @@ was checked is what Spark reads, and no difference between two parsers can hide 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -33,7 +34,7 @@ from headwater.sql.tree.grouping_sets import GROUPING
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
-from headwater.sql.types.functions import SKETCH_READERS
+from headwater.sql.types.functions import SKETCH_READERS, SKETCH_SETS
 from headwater.sql.types.place_functions import place_fault
 from headwater.sql.types.type_rules import named_type
 from headwater.sql.write.select_sql import COPY, RANK, copies_sql
@@ -47,8 +48,8 @@ Relation = Mapping[str, str]
 class Panes(dict[str, str]):
     """The groups that the root part is over."""
 
-    sketches: Collection[str] = ()
-    """Columns whose cells were read by code of ours before they came here."""
+    sketches: Mapping[str, str] = MappingProxyType({})
+    """Columns whose cells were read by code of ours before they came here, with their rules."""
 
 
 OPEN = "CAST(NULL AS STRING)"
@@ -114,7 +115,8 @@ def check_root_sql(query: Query) -> None:
     program = query.program
     window = {WINDOW_COLUMN: NUMBERS_TYPE if query.counted else WINDOW_TYPE}
     panes = Panes(window | {column.name: column.type for column in group_columns(program)})
-    panes.sketches = {one.name for one in program.partials if RULES[one.merge].take is not None}
+    partials = [one for one in program.partials if RULES[one.merge].take is not None]
+    panes.sketches = {one.name: one.merge for one in partials}
     found = _relation(_parsed(program.root_sql, "root part"), panes, depth=0)
     wanted = window | {column.name: column.type for column in program.output}
     if list(found.items()) != list(wanted.items()):
@@ -184,17 +186,28 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
 def _check_sketches(expression: exp.Expr, relation: Relation) -> None:
     """Spark reads a sketch by addresses that it finds in it, so it gets those alone that were
     looked at: bytes from a record could be anything."""
-    known = relation.sketches if isinstance(relation, Panes) else ()
+    known = relation.sketches if isinstance(relation, Panes) else {}
     for call in expression.find_all(exp.Anonymous):
-        if name_of(call) in SKETCH_READERS and not (
-            isinstance(call.expressions[0], exp.Column)
-            and call.expressions[0].name in known
-            and all(isinstance(one, exp.Literal) for one in call.expressions[1:])
+        name = name_of(call)
+        if name not in SKETCH_READERS and name not in SKETCH_SETS:
+            continue
+        count = 1 if name in SKETCH_READERS else 2
+        family = name.partition("_")[0]
+        sketches, others = call.expressions[:count], call.expressions[count:]
+        if not all(_is_sketch(one, family, known) for one in sketches) or not all(
+            isinstance(one, exp.Literal) for one in others
         ):
             raise QueryRefused(
                 "root part: wanted a sketch that this query makes, and literals; got "
                 f"{sql_of(call)[:100]}; write hll_sketch_estimate(hll_sketch_agg(x))"
             )
+
+
+def _is_sketch(node: exp.Expr, family: str, known: Mapping[str, str]) -> bool:
+    """It is one that was looked at, or is made of such ones: those are asked for by themselves."""
+    if isinstance(node, exp.Anonymous):
+        return name_of(node) in SKETCH_SETS and name_of(node).startswith(f"{family}_")
+    return isinstance(node, exp.Column) and known.get(node.name, "").startswith(f"{family}_")
 
 
 def _grouping_number(expression: exp.Expr) -> str:

@@ -50,8 +50,6 @@ count(*)
 hll_union_agg: takes sketches, which no source has; write hll_sketch_agg(x), which is \
 merged over sites and panes by itself
 
-theta_sketch_agg: is not available; write hll_sketch_agg(x) for distinct values
-
 tumble hop: is not available; GROUP BY window(ts, '10 seconds') or \
 window(ts, '30 seconds', '10 seconds')
 
@@ -104,9 +102,12 @@ bitmap_construct_agg bitmap_or_agg hll_union kll_merge_agg_bigint \
 kll_merge_agg_double kll_merge_agg_float kll_sketch_get_rank_bigint \
 kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint \
 kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint \
-kll_sketch_to_string_double kll_sketch_to_string_float theta_difference theta_intersection \
-theta_intersection_agg theta_sketch_estimate theta_union theta_union_agg: takes or makes a sketch, \
+kll_sketch_to_string_double kll_sketch_to_string_float: takes or makes a sketch, \
 which is not available; GROUP BY the column and count(*)
+
+theta_intersection_agg theta_union_agg: takes sketches, which no source has; write \
+theta_sketch_agg(x), which is merged over sites and panes by itself, or \
+theta_intersection(theta_sketch_agg(a), theta_sketch_agg(b))
 
 tuple_difference_double tuple_difference_integer tuple_difference_theta_double \
 tuple_difference_theta_integer tuple_intersection_agg_double tuple_intersection_agg_integer \

@@ -30,6 +30,7 @@ from headwater.algebra.aggregates.sketches.kll_cells import (
     room_table,
     rooms,
 )
+from headwater.algebra.aggregates.sketches.sort_groups import sorted_within
 
 SIZES = (200, 400, 800, 1600, 3200)
 """Sketches of unequal size are not merged, so there are few sizes."""
@@ -92,9 +93,11 @@ class _Levels:
         self.counts = counts
         self.groups = len(counts)
         high = int(counts.max(initial=0)).bit_length() + 1  # A value stands for no more than all.
-        self.values = [found.values[found.levels == level] for level in range(high)]
-        self.sizes = np.zeros((self.groups, high), np.int64)
-        np.add.at(self.sizes, (owners, found.levels), 1)
+        by_level = np.argsort(found.levels.astype(np.int8), kind="stable")
+        ends = np.cumsum(np.bincount(found.levels, minlength=high))
+        self.values = np.split(found.values[by_level], ends[:-1])
+        flat = np.bincount(owners * high + found.levels, minlength=self.groups * high)
+        self.sizes: Places = flat.reshape(self.groups, high)
 
     def compress(self, k: int) -> None:
         """Until there is room in every group. A value that moves up takes another one's place, so
@@ -146,27 +149,6 @@ class _Levels:
         owners = np.repeat(np.arange(self.groups), self._totals())
         levels = np.repeat(np.tile(np.arange(self.sizes.shape[1]), self.groups), flat)
         return owners, levels, values
-
-
-def sorted_within(values: Values, sizes: Places) -> Values:
-    """Values of one group after the other, each group's sorted. Groups of about equal size become
-    the rows of one matrix, so that most of it is values."""
-    found = values.copy()
-    classes = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
-    for one in np.unique(classes[sizes > 1]):
-        own = classes == one
-        is_own, wide = np.repeat(own, sizes), int(sizes[own].max())
-        is_value = np.arange(wide) < sizes[own][:, None]
-        rows = np.full(is_value.shape, _most(values.dtype), values.dtype)
-        rows[is_value] = values[is_own]
-        rows.sort(axis=1)
-        found[is_own] = rows[is_value]
-    return found
-
-
-def _most(kind: np.dtype[Any]) -> Any:
-    """What is sorted behind all values."""
-    return np.inf if kind.kind == "f" else np.iinfo(kind).max
 
 
 def _joined(one: Values, one_sizes: Places, other: Values, other_sizes: Places) -> Values:
