@@ -20,6 +20,7 @@ def test_every_aggregate_is_found_by_each_of_its_names() -> None:
         "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float",
         "theta_sketch_agg",
         "collect_set", "collect_list", "array_agg", "mode", "listagg", "string_agg", "approx_top_k",
+        "approx_histogram",
     }  # fmt: skip
     assert {AGGREGATES[name].name for name in AGGREGATES} == {one.name for one in ALL}
 
@@ -112,6 +113,16 @@ def test_results_and_partials_have_the_types_that_are_promised(
         ("kll_sketch_agg_float", ("double",), r"takes float, got double"),
         ("theta_sketch_agg", ("date",), r"got date; write theta_sketch_agg\(xxhash64\(x\)\)"),
         ("theta_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
+        (
+            "approx_histogram",
+            ("int", "0.3"),
+            r"from 0.001 to 0.25, got 0.3; write approx_histogram",
+        ),
+        (
+            "approx_histogram",
+            ("date",),
+            r"takes numbers, .*, got date; write approx_histogram\(CAST",
+        ),
         ("hll_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
         ("hll_sketch_agg", ("double",), r"got double; write hll_sketch_agg\(xxhash64\(x\)\)"),
     ],

@@ -146,6 +146,7 @@ LITERALS = {
     ],
     "listagg": [("','",)],
     "approx_top_k": [(), ("2",)],
+    "approx_histogram": [(), ("0.2",)],
     "theta_sketch_agg": [("4",)],
     "max_by": [(), ("4",)],
     "min_by": [(), ("4",)],
@@ -183,7 +184,7 @@ def states(aggregate: Aggregate) -> list[Partial]:
 
 BY = [AGGREGATES["max_by"], AGGREGATES["min_by"]]
 """Of one value their states are fixed, of several they are rows."""
-GROW = [*GROWING, *BY, AGGREGATES["percentile_approx"]]
+GROW = [*GROWING, *BY, AGGREGATES["percentile_approx"], AGGREGATES["approx_histogram"]]
 """Those whose states are rows. Percentiles of times are not, and are drawn."""
 FIXED = [one for one in ALL if one in BY or (one not in GROW and not one.merge.is_drawn)]
 
@@ -430,6 +431,8 @@ def is_so(bound: Bound | None, left: Any, right: Any) -> bool:
     """Certain bounds hold of every value, up to its rounding."""
     if bound is None:
         return equal(left, right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(is_so(bound, left[name], right[name]) for name in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(
             is_so(bound, *one) for one in zip(left, right, strict=True)

@@ -38,8 +38,8 @@ _ADVICE = """
 median percentile percentile_cont percentile_disc: needs all values in one place; write \
 percentile_approx(x, 0.5), which is within 1% of the value
 
-histogram_numeric: needs all values in one place; GROUP BY a bucket such as floor(x / 10) and \
-count(*)
+histogram_numeric: places its bars by the order in which records are read; write \
+approx_histogram(x), or GROUP BY a bucket such as floor(x / 10) and count(*)
 
 first first_value last last_value nth_value: depends on the order in which records are read; \
 write min_by(x, ts) or max_by(x, ts)

@@ -5,5 +5,5 @@ code of ours that can't be led astray before it is merged or handed to anybody. 
 first, then ``merge_hll`` and ``distinct``; ``kll_cells``, ``merge_kll`` and ``ranks`` are the same
 of percentiles in ranks, ``theta_cells``, ``merge_theta`` and ``theta`` of sets of values.
 Percentiles near the value have a state of rows: ``histogram``, then
-``percentile`` and ``fold_percentile``.
+``percentile`` and ``fold_percentile``, ``histogram_values`` and ``fold_histogram``.
 """

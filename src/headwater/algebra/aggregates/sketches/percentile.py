@@ -41,7 +41,13 @@ def split_percentile(types: tuple[str, ...]) -> Split:
     is_in_ranks = len(types) == 3 and types[2].isdecimal()
     if not is_number or is_in_ranks or not 2 <= len(types) <= 3:
         return split_ranks(types)
-    shares, error = read_shares(types[1]), _error(types[2:])
+    shares, error = read_shares(types[1]), read_error(types[2:])
+    if error is None:
+        raise UnfitArguments(
+            f"{NAME} takes an error relative to the value, a literal from {ERROR_MIN} to "
+            f"{ERROR_MAX}, or an accuracy in ranks, a whole number, got {types[2][:60]}; write "
+            f"{NAME}(x, 0.5) for one within {ERROR:.0%} of the value"
+        )
     is_list = types[1].upper().startswith("ARRAY(")
     made = f"array<{argument}>" if is_list else argument
     values = (error, *map(float, shares))
@@ -55,17 +61,12 @@ def split_percentile(types: tuple[str, ...]) -> Split:
     )
 
 
-def _error(texts: tuple[str, ...]) -> float:
+def read_error(texts: tuple[str, ...]) -> float | None:
+    """What is written, or what holds where nothing is; None: it is no error that there may be."""
     if not texts:
         return ERROR
     is_share = re.fullmatch(r"0?\.\d{1,6}", texts[0]) is not None
-    if not is_share or not ERROR_MIN <= float(texts[0]) <= ERROR_MAX:
-        raise UnfitArguments(
-            f"{NAME} takes an error relative to the value, a literal from {ERROR_MIN} to "
-            f"{ERROR_MAX}, or an accuracy in ranks, a whole number, got {texts[0][:60]}; write "
-            f"{NAME}(x, 0.5) for one within {ERROR:.0%} of the value"
-        )
-    return float(texts[0])
+    return float(texts[0]) if is_share and ERROR_MIN <= float(texts[0]) <= ERROR_MAX else None
 
 
 PERCENTILES = (
