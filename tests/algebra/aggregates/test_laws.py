@@ -154,6 +154,10 @@ LITERALS = {
 """What some aggregates want beside a column."""
 
 
+ARGUMENTS = r", (?![^(]*\))"
+"""What stands between two of them."""
+
+
 def splits(aggregate: Aggregate) -> Iterator[tuple[str, Split]]:
     """With the columns that are its arguments, one or two; a star where it takes one."""
     if aggregate.takes_star:
@@ -380,7 +384,7 @@ def _differences(
     wanted_sql, site_sql, found_sql = [], [], []
     partials: list[Partial] = []
     for number, (aggregate, call, condition, split) in enumerate(asked):
-        arguments = call.partition("(")[2].removesuffix(")").split(", ")
+        arguments = re.split(ARGUMENTS, call.partition("(")[2].removesuffix(")"))
         wanted = f"{call}{condition}"
         if split.bound is not None or aggregate.settled:  # held against the truth
             wanted = spelled(split.central or split.partials[0].site, arguments, condition)
@@ -494,7 +498,7 @@ def growing_calls() -> list[GrowingCall]:
     found = []
     for aggregate in GROW:
         for column, split in splits(aggregate):
-            arguments = tuple(re.split(r", (?![^(]*\))", column))
+            arguments = tuple(re.split(ARGUMENTS, column))
             if not split.hidden or not FEW.issuperset(arguments[:1]):
                 continue
             found.append(GrowingCall(aggregate, arguments, "", split))

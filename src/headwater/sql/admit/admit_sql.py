@@ -23,6 +23,7 @@ from headwater.errors import QueryRefused
 from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.sql.admit.admit_growing import check_folds, check_growing
+from headwater.sql.admit.admit_sketches import check_sketches
 from headwater.sql.admit.admit_views import check_views
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import Unreadable, canonical, name_sql, parse, sql_of
@@ -34,7 +35,6 @@ from headwater.sql.tree.grouping_sets import GROUPING
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
-from headwater.sql.types.functions import SKETCH_READERS, SKETCH_SETS
 from headwater.sql.types.place_functions import place_fault
 from headwater.sql.types.type_rules import named_type
 from headwater.sql.write.select_sql import COPY, RANK, copies_sql
@@ -174,40 +174,13 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
         columns = ", ".join(relation)[:200]
         raise Objection(node, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
 
-    _check_sketches(expression, relation)
+    check_sketches(expression, relation.sketches if isinstance(relation, Panes) else {})
     try:
         return type_of(expression, column_type)
     except Objection as objection:
         raise QueryRefused(f"{sql_of(expression)[:100]}: {objection.message}") from objection
     except RecursionError as error:
         raise QueryRefused("site or root part: an expression nests too deeply; split it") from error
-
-
-def _check_sketches(expression: exp.Expr, relation: Relation) -> None:
-    """Spark reads a sketch by addresses that it finds in it, so it gets those alone that were
-    looked at: bytes from a record could be anything."""
-    known = relation.sketches if isinstance(relation, Panes) else {}
-    for call in expression.find_all(exp.Anonymous):
-        name = name_of(call)
-        if name not in SKETCH_READERS and name not in SKETCH_SETS:
-            continue
-        count = 1 if name in SKETCH_READERS else 2
-        family = name.partition("_")[0]
-        sketches, others = call.expressions[:count], call.expressions[count:]
-        if not all(_is_sketch(one, family, known) for one in sketches) or not all(
-            isinstance(one, exp.Literal) for one in others
-        ):
-            raise QueryRefused(
-                "root part: wanted a sketch that this query makes, and literals; got "
-                f"{sql_of(call)[:100]}; write hll_sketch_estimate(hll_sketch_agg(x))"
-            )
-
-
-def _is_sketch(node: exp.Expr, family: str, known: Mapping[str, str]) -> bool:
-    """It is one that was looked at, or is made of such ones: those are asked for by themselves."""
-    if isinstance(node, exp.Anonymous):
-        return name_of(node) in SKETCH_SETS and name_of(node).startswith(f"{family}_")
-    return isinstance(node, exp.Column) and known.get(node.name, "").startswith(f"{family}_")
 
 
 def _grouping_number(expression: exp.Expr) -> str:
