@@ -235,8 +235,8 @@ def main() -> int:
         "KLL of 200, 2,000 bigints": relay(layout(("binary", "kll_bigint_200")), klls(2_000, "i8")),
         "KLL of 200, 50 doubles": relay(layout(("binary", "kll_double_200")), klls(50, "f8")),
         "KLL of 200, 2,000 doubles": relay(layout(("binary", "kll_double_200")), klls(2_000, "f8")),
-        "theta of 4,096, 50 values": relay(layout(("binary", "theta_12")), thetas(12, 50)),
-        "theta of 4,096, full": relay(layout(("binary", "theta_12")), thetas(12, 5_000)),
+        "theta of 512, 50 values": relay(layout(("binary", "theta_9")), thetas(9, 50)),
+        "theta of 512, full": relay(layout(("binary", "theta_9")), thetas(9, 5_000)),
         "packed: histogram 1%, 50 values": packed_histograms(50),
         "packed: histogram 1%, 2,000 values": packed_histograms(2_000),
         "rows: HLL of 512, 50 values": relay(
