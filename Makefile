@@ -11,7 +11,7 @@ CASES  ?= 1000
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format bench big sim experiments readers fuzz fuzz-sql mutants record flood soak chaos crowd hostile cluster namespaces clean
+.PHONY: help setup demo test long check format bench big sim experiments readers fuzz fuzz-sql mutants record flood soak chaos crowd hostile cluster namespaces clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(READY) ## Run all tests, by two workers with a Spark each (WORKERS=1: by
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --ignore=tests/processes/test_chaos.py \
 		--ignore=tests/processes/test_namespaces.py --ignore=tests/cluster/test_bad_days.py \
 		--ignore=tests/cluster/test_conformance.py --ignore=tests/cluster/test_refusals.py
+
+long: $(READY) ## What tests try of a part only, of all: queries by one Spark, awkward files
+	HEADWATER_LONG=1 $(BIN)/python -m pytest tests/conformance/test_queries.py tests/awkward
 
 check: $(READY) ## Lint, check types and layers
 	$(BIN)/ruff check

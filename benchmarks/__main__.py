@@ -7,7 +7,7 @@ import sys
 
 ORDER = (
     "site_pipeline", "formats", "light_load", "reading_ways", "agent_footprint", "merge", "wire",
-    "site_parts", "states", "cdn_queries", "sliding", "catch_up", "cluster_cost", "scale",
+    "site_parts", "outbox", "states", "cdn_queries", "sliding", "catch_up", "cluster_cost", "scale",
 )  # fmt: skip
 
 

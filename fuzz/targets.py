@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import zstandard
 
-from fuzz import admission, examples, lies, roster, site_sources, sketches, walks
+from fuzz import admission, examples, folds, lies, roster, site_sources, sketches, walks
 from fuzz.mutate import mutated
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.sets.interval_set import IntervalSet
@@ -292,5 +292,6 @@ TARGETS: dict[str, Target] = {
     "walks": Target(walks.good, walks.run, walks.drawn),
     "roster": Target(roster.good, roster.run),
     "sketches": Target(sketches.good, sketches.run),
+    "folds": Target(folds.good, folds.run),
     "statements": Target(lambda: [_SOURCE + text for text in _STATEMENTS], _run_statements),
 }

@@ -38,9 +38,9 @@ PLAIN = {
         """,
     "plain English: what became of something": """
         asked awaited closed compared counted delivered departed ended failed finished followed
-        former found given guessed held installed kept known linked missing named prepared published
-        readable reader refused running sampled shown signed simulated suspended unreadable waiting
-        whole
+        former found given guessed held installed kept known linked made missing named prepared
+        published readable reader refused running sampled shown signed simulated suspended
+        unreadable waiting whole
         """,
 }
 """Words of weight that need no meaning, by the reason."""

@@ -35,6 +35,8 @@ DIALECTS = {
     "tsv": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'tsv'"),
     "json": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'json'"),
     "json_text": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'json'"),
+    "objects": Dialect("k STRING, ts TIMESTAMP, v BIGINT", "format = 'json'"),
+    "objects_text": Dialect("k STRING, ts TIMESTAMP, v STRING", "format = 'json'"),
     "json_money": Dialect(
         "k STRING, ts TIMESTAMP, v DECIMAL(38, 12) PATH 'pay.v'", "format = 'json'"
     ),

@@ -1,7 +1,9 @@
 """Awkward files, by every way that there is: the records that are in them, and nothing silent.
 
-Two ways read each case by itself. The others read the cases of a dialect at one site, so that their
-malformed lines are counted together; a line that is taken wrongly is a record too many or too few.
+Each way reads the cases of a dialect at one site, so that their malformed lines are counted
+together; a line that is taken wrongly is a record too many or too few. ``make long`` also reads
+each case at a site of its own, and follows files that are all there when it begins: those that grow
+are read by the same follower, and whole files by the finite input.
 """
 
 from __future__ import annotations
@@ -14,8 +16,11 @@ import pytest
 from cases import CASES, FOLDED, Case
 from ways import Found, by_following, by_one_spark, by_try, expected_of, write
 
+from headwater.spark.site import standing_objects
+from headwater.spark.site.standing_objects import StandingObjects
 from headwater.spark.workers import readings, worker_lines
 from headwater.spark.workers.worker_lines import LineWorkers
+from long_runs import IS_LONG
 
 pytestmark = pytest.mark.spark
 
@@ -40,6 +45,22 @@ def by_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(LineWorkers, "parser", parser)
     monkeypatch.setattr(LineWorkers, "failed", failed)
+    return read
+
+
+@pytest.fixture
+def by_reader(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Spark's own reader of JSON gets all that it could ever get; grows by the formats."""
+    monkeypatch.setattr(standing_objects, "GIVEN_BACK_MAX", 1.0)
+    read: set[str] = set()
+    noted = StandingObjects.parser
+
+    def parser(self: StandingObjects, *given: Any, **more: Any) -> Any:
+        found = noted(self, *given, **more)
+        read.update(() if found is None else [found.source.name])
+        return found
+
+    monkeypatch.setattr(StandingObjects, "parser", parser)
     return read
 
 
@@ -74,10 +95,24 @@ def test_there_are_at_least_sixty_cases_each_with_a_name_of_its_own() -> None:
 
 
 @pytest.mark.timeout(SECONDS_MAX)
-def test_a_finite_input(spark_house, tmp_path: Path) -> None:
+def test_a_finite_input(spark_house, tmp_path: Path, by_reader: set[str]) -> None:
+    """With plans that are compiled, as an agent has them."""
+    write(FOLDED, tmp_path)
+    found = by_try(spark_house.running(is_compiled=True), FOLDED, tmp_path)
+    different = differing(found, cases=FOLDED)
+    assert different == {}, told(different)
+    assert by_reader >= {"objects", "objects_text", "paths", "array"}
+
+
+@pytest.mark.skipif(not IS_LONG, reason="139 sites; the malformed lines of each are for make long")
+@pytest.mark.timeout(SECONDS_MAX)
+def test_a_finite_input_with_a_site_for_each_case(
+    spark_house, tmp_path: Path, by_reader: set[str]
+) -> None:
     write(CASES, tmp_path)
     different = differing(by_try(spark_house.running(), CASES, tmp_path))
     assert different == {}, told(different)
+    assert by_reader >= {"objects", "objects_text", "paths", "array"}
 
 
 @pytest.mark.timeout(SECONDS_MAX)
@@ -88,11 +123,9 @@ def test_one_spark_over_all_files(spark_house, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(SECONDS_MAX)
-@pytest.mark.parametrize("is_grown", [False, True], ids=["from the earliest", "as they grow"])
+@pytest.mark.parametrize("is_grown", [False, True] if IS_LONG else [True])
 def test_files_that_are_followed(spark_house, tmp_path: Path, is_grown: bool) -> None:
-    """The first with plans that are compiled, as an agent has them."""
-    spark = spark_house.running(is_compiled=not is_grown)
-    found = by_following(spark, FOLDED, tmp_path, is_grown=is_grown)
+    found = by_following(spark_house.running(), FOLDED, tmp_path, is_grown=is_grown)
     different = differing(found, is_live=True, cases=FOLDED)
     assert different == {}, told(different)
 

@@ -513,3 +513,10 @@ def test_a_log_without_such_lines_says_nothing_of_them() -> None:
     guess = found("".join(f"{T} INFO [main] a.B: {n}\n" for n in range(9)))
     assert "record_start" not in dict(guess.options)
     assert "trace" not in types(guess)
+
+
+def test_an_export_of_a_journal_is_told_with_what_to_write() -> None:
+    export = "__CURSOR=s=1\n__REALTIME_TIMESTAMP=1777600000000000\nMESSAGE=up\n\n"
+    guess = guessed(export)
+    assert isinstance(guess, NoGuess)
+    assert "CREATE SOURCE journal WITH (format = 'journald'" in guess.reason

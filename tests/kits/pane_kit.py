@@ -26,7 +26,7 @@ from headwater.edge.edge import Edge
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
-from headwater.node.effects import perform
+from headwater.node.effects import perform_all
 from headwater.plan.notice import Notice
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, Timing
@@ -349,7 +349,7 @@ class SiteDesk:
                 self.writes.append(output)
             case _:
                 self.writes.append(output)
-                perform(self.disk, output)
+                perform_all(self.disk, [output])
 
     def _send(self, send: edge_out.Send, *, now_s: float) -> None:
         rows = None
@@ -497,7 +497,7 @@ class RootDesk:
             case root_out.Outdated():
                 pass  # for the test to answer
             case _:
-                perform(self.disk, output)
+                perform_all(self.disk, [output])
 
     def finish(self, *, now_s: float) -> None:
         """Spark is done with the answer under way, or has failed."""

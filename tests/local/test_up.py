@@ -12,6 +12,8 @@ import pytest
 from headwater.agent.config import AgentConfig
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.local import up
+from headwater.local.site_labels import read_labels
+from headwater.plan.node_sets import node_set
 
 
 def test_a_layout_has_all_that_its_agents_need(tmp_path: Path):
@@ -42,6 +44,42 @@ def test_what_an_existing_layout_has_not_is_said(tmp_path: Path):
     assert told.startswith("this federation was laid out with sites: 2, relays: 1, and stays so: ")
     assert "--sites 5 is for a new one" in told
     assert "--sites 1 --relays 0 is" in up.not_laid_out(roster, site_count=1, relays=0)
+
+
+def test_a_layout_says_what_is_said_of_its_sites(tmp_path: Path):
+    labels = read_labels(["*:owner=web", "site1:tier=edge", "site2:region=eu", "site2:owner=ops"])
+    up.lay_out(tmp_path / "fed", site_count=2, relays=1, labels=labels)
+    roster = up.laid_out_roster(tmp_path / "fed").roster
+    assert [site.labels for site in roster.sites] == [
+        {"owner": "web", "tier": "edge"},
+        {"owner": "ops"},
+        {"owner": "web"},
+    ]
+    assert [site.region for site in roster.sites] == ["", "eu", ""]
+    asked = node_set("region = eu and owner = ops")
+    assert [site.name for site in roster.sites if asked.has(site)] == ["site2"]
+    assert up.not_laid_out(roster, site_count=2, relays=1, labels=labels) == ""
+    later = read_labels(["site1:tier=core"])
+    told = up.not_laid_out(roster, site_count=None, relays=None, labels=later)
+    assert "--label site1:tier=core is for a new one" in told
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        (["tier=edge"], r"--label: wanted SITE:NAME=VALUE, as in site1:tier=edge.*got 'tier=edge'"),
+        (["site1:tier"], "got 'site1:tier'"),
+        (["site9:tier=edge"], r"no site 'site9'; sites: site1, relay1, or \* for all"),
+        (["site1:tier=edge", "site1:tier=core"], "site1:tier is said twice, as 'edge' and 'core'"),
+        (["site1:Tier=edge"], "labels: wanted names of small letters.*got {'Tier': 'edge'}"),
+    ],
+)
+def test_a_label_that_is_none_is_refused_before_anything_is_made(
+    tmp_path: Path, written: list[str], message: str
+):
+    with pytest.raises(ConfigurationError, match=message):
+        up.lay_out(tmp_path / "fed", site_count=1, relays=1, labels=read_labels(written))
+    assert not (tmp_path / "fed").exists()
 
 
 def test_a_directory_that_cannot_be_made_is_refused(tmp_path: Path):

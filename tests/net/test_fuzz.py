@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 WIRE = (
     "frames", "messages", "leaves", "rows", "batches", "hellos", "requests", "peer", "admission",
-    "roster", "globs", "configuration", "states", "acks", "envelopes", "walks",
+    "roster", "globs", "configuration", "states", "acks", "envelopes", "walks", "folds",
 )  # fmt: skip
 
 

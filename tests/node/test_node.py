@@ -95,7 +95,7 @@ class Host:
         store, method, _, told = do.WORK[type(effect)]
         stores = {"cube": self.cube, "ledger": self.ledgers.get(getattr(effect, "query", ""))}
         if store in stores:
-            came = do.perform(stores[store], effect)
+            (came,) = do.perform_all(stores[store], [effect])
         else:
             came = getattr(self, method, nothing)(effect)
         if told:

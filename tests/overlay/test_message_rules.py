@@ -1,13 +1,17 @@
 """A message that breaks the rules is dropped with a notice, and never raises."""
 
 import msgspec
+import pyarrow as pa
 import pytest
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.route import NEVER, Route, problem_with_route
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.windows.sessions import Sessions
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
+from headwater.overlay.commands.live_query import LiveQuery
+from headwater.overlay.message_rules import problem_with_summary
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -18,8 +22,10 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.outputs import Delivered, Transmit
+from headwater.overlay.roster_index import RosterIndex
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.query import QueryId
+from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 
 TREE = """
@@ -308,3 +314,16 @@ def test_nothing_is_kept_under_names_that_nobody_knows(world):
         world.hand("c", "a", SummaryMessage(bad))
     world.run(1.0)
     assert held_names(world.peers["a"]) == before
+
+
+def test_fragments_of_sessions_that_lie_beyond_their_pane_are_refused():
+    roster = RosterIndex(Roster(1, tuple(Site(n, f"s{n}") for n in range(3)), home="s0"))
+    live = LiveQuery(
+        id="q@s0#1", root="s0", is_root=True, tree_sets=(), node_set=0b111, merger=None
+    )
+    times = pa.array([1 << 40]).cast(pa.timestamp("us", tz="UTC"))
+    rows = pa.table({"first": times, "last": times})
+    summary = Summary(live.id, 5, Coverage(whole=0b110), rows)
+    assert problem_with_summary(summary, live, roster) is None
+    asked = msgspec.structs.replace(live, sessions=Sessions(10, 40, "first", "last"))
+    assert "beyond its pane" in str(problem_with_summary(summary, asked, roster))

@@ -6,7 +6,7 @@ import pytest
 from pane_kit import make_query, state
 
 from headwater.algebra.words.site_state import Declined, Reason
-from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.pane_board import Holding, PaneBoard
 from headwater.root.site_table import SiteView
 
 A = 100
@@ -17,7 +17,7 @@ SITE, BIT = 0, 1
 def declining() -> PaneBoard:
     """Site 0 has closed the pane with three updates, and declines what is not here."""
     board = PaneBoard(PANE)
-    board.add_part(SITE, Share(A, (), 3), A)
+    board.add_part(SITE, Holding(A, (), 3), A)
     board.decline(SITE, A)
     return board
 
@@ -27,7 +27,7 @@ def test_a_site_that_declines_the_rest_is_awaited_for_what_was_lost():
     assert board.settled & BIT
     board.owe(SITE, ((1, 1),))
     assert not board.settled & BIT
-    board.add_part(SITE, Share(A, ((1, 1),), 3), A)
+    board.add_part(SITE, Holding(A, ((1, 1),), 3), A)
     assert board.settled & BIT, "it is here again"
 
 
@@ -35,9 +35,9 @@ def test_what_was_lost_in_several_summaries_is_awaited_wholly():
     board = declining()
     board.owe(SITE, ((1, 1),))
     board.owe(SITE, ((2, 2),))
-    board.add_part(SITE, Share(A, ((2, 2),), 3), A)
+    board.add_part(SITE, Holding(A, ((2, 2),), 3), A)
     assert not board.settled & BIT
-    board.add_part(SITE, Share(A, ((1, 1),), 3), A)
+    board.add_part(SITE, Holding(A, ((1, 1),), 3), A)
     assert board.settled & BIT
 
 

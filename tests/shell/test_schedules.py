@@ -11,10 +11,10 @@ from schedules.plan import Kind
 from schedules.run import run_schedule
 from schedules.sweep import Sweep
 
-MIXED = range(1, 51)
+MIXED = range(1, 21)
 """Seeds whose kinds of trouble are drawn."""
 BLOCK = 10
-ALONE = range(1, 7)
+ALONE = range(1, 4)
 """Seeds for each kind of trouble alone."""
 
 

@@ -30,7 +30,7 @@ from headwater.plan.command import Count
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
 from headwater.root.outputs import Keep
-from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.pane_board import Holding, PaneBoard
 from headwater.root.root import Root
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
@@ -48,7 +48,7 @@ from headwater.sim.world.world import World
 
 SEEDS_MAX = 25
 """Within so many seeds a mutant must be found; most are found by the first three."""
-LIARS = 10
+LIARS = 5
 """Worlds in which a member lies and all is well; every sweep (``make sim``) has many more."""
 PART = 5
 """Seeds of one test where all must be good, so that a slow machine meets no time limit."""
@@ -258,7 +258,7 @@ def root_loses_a_write(patch: Patch) -> None:
 
 def root_believes_closes(patch: Patch) -> None:
     """A site counts as covered when it has said how much there is, not when it is in."""
-    patch.setattr(Share, "is_complete", property(lambda self: self.closed_at is not None))
+    patch.setattr(Holding, "is_complete", property(lambda self: self.closed_at is not None))
 
 
 def root_calls_answers_final_before_they_are_sealed(patch: Patch) -> None:

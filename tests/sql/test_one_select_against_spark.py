@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SOURCE = """
-CREATE SOURCE r (ts TIMESTAMP, word STRING, n BIGINT, tags ARRAY<STRING>, sizes MAP<STRING, INT>)
+CREATE SOURCE r (ts TIMESTAMP, word STRING, n BIGINT, tags ARRAY<STRING>, sizes MAP<STRING, INT>,
+  items ARRAY<STRUCT<sku: STRING, pieces: INT>>)
 WITH (format = 'json', path = 'r.json', time = 'ts');
 """
 RECORDS = """
@@ -25,7 +26,8 @@ SELECT TIMESTAMP '2026-05-01 12:00:00' + make_interval(0, 0, 0, 0, 0, 0, id % 40
   CASE WHEN id % 11 = 0 THEN NULL ELSE (id * 37) % 101 END AS n,
   CASE WHEN id % 3 = 0 THEN NULL WHEN id % 3 = 1 THEN array() ELSE
     array(CAST(id % 4 AS STRING), 'x') END AS tags,
-  map('a', CAST(id AS INT), 'b', NULL) AS sizes
+  map('a', CAST(id AS INT), 'b', NULL) AS sizes,
+  array(struct(CAST(id % 2 AS STRING) AS sku, CAST(id % 3 AS INT) AS pieces)) AS items
 FROM range(300)
 """
 W = "window(ts, '10 seconds')"
@@ -49,6 +51,18 @@ TEXTS = [
     f"SELECT window, key, sum(value) AS s FROM r LATERAL VIEW explode(sizes) AS key, value "
     f"GROUP BY {W}, key",
     f"SELECT DISTINCT window, word FROM (SELECT {W} AS window, * FROM r) WHERE n > 90",
+    f"SELECT window, count_if(word LIKE ANY ('a%', '%b')) AS a, count_if(word LIKE ALL ('%', 'c')) "
+    f"AS b, count_if(word NOT LIKE ANY ('a', NULL)) AS c, count_if(NOT word LIKE ANY ('a', 'b')) "
+    f"AS d, count_if(word NOT ILIKE ALL ('A', 'b', 'C')) AS e, count_if(word LIKE SOME ('d')) AS f "
+    f"FROM r GROUP BY {W}, n > 50",
+    f"SELECT window, decode(word, 'a', 'first', NULL, 'none', 'other') AS d, decode(n, 1, 2) AS e, "
+    f"count(*) AS c FROM r GROUP BY {W}, 2, 3",
+    f"SELECT {W} AS window, upper(word) AS w, sum(n) AS s FROM r GROUP BY ALL",
+    f"SELECT window, sizes.a AS a, items.sku AS skus, sum(items.pieces[0]) AS p FROM r "
+    f"GROUP BY {W}, sizes.a, items.sku",
+    f"SELECT window, tag, count(*) AS c FROM r, LATERAL explode(tags) AS t(tag) GROUP BY {W}, tag",
+    f"SELECT window, word || n || true AS a, concat(n, DATE '2026-05-01', 1.50BD, ts) AS b FROM r "
+    f"GROUP BY {W}, 2, 3",
 ]
 
 

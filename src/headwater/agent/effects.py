@@ -69,18 +69,15 @@ class EffectRunner:
         for (name, is_durable), run in groupby(effects, lambda one: fx.WORK[type(one)].place):
             store, group = self._stores[name], list(run)
             if is_durable:
-                self._tell(group, await self.write(partial(store.write, group)))
+                came = await self.write(partial(store.write, group))
+                for effect, one in zip(group, came, strict=True):
+                    if told := fx.WORK[type(effect)].told:
+                        getattr(self._node, told)(one, now_s=self._now_s())
                 continue
             for effect in group:
-                takes_time = fx.perform(store, effect)
+                takes_time = getattr(store, fx.WORK[type(effect)].method)(effect)
                 if takes_time is not None:
                     await takes_time
-
-    def _tell(self, effects: Sequence[fx.Effect], came: Sequence[Any]) -> None:
-        for effect, one in zip(effects, came, strict=True):
-            told = fx.WORK[type(effect)].told
-            if told:
-                getattr(self._node, told)(one, now_s=self._now_s())
 
     async def write(self, write: Callable[[], T]) -> T:
         """Until it is done, by the rule above. Nothing may be said before it is, so a full disk
@@ -104,7 +101,7 @@ class EffectRunner:
         if str(error) != self._patience.trouble:
             log.warning("write waits", site=self._node.site, error=str(error))
             waits = Notice("disk", "write waits", f"{error}; it is tried again")
-            fx.perform(self._stores["people"], waits)
+            self._stores["people"].notice(waits)
         pause_s = self._patience.failed(str(error), now_s=now_s)
         if isinstance(error, DiskFull):
             self._failing_s = None

@@ -18,7 +18,7 @@ from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.errors import StoreError
 from headwater.plan.query import Query
-from headwater.sql.admit.needs import asks_for_all_rows
+from headwater.sql.admit.needs import asks_for_all_rows, copies_column
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX, RowLimit
 
 
@@ -67,7 +67,9 @@ class QueryBook:
         instead = next((FOLDS[one.fold].instead for one in folds if one.fold in FOLDS), None)
         if instead is None and asks_for_all_rows(query):
             instead = "write ORDER BY … LIMIT, of which the first rows are kept"
-        return None if instead is None else RowLimit(self._growing_rows_max, instead)
+        if instead is None:
+            return None
+        return RowLimit(self._growing_rows_max, instead, copies_column(query) or "")
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

@@ -3,5 +3,6 @@
 Frozen values and functions of them; nothing here knows a clock, chance, disk, socket or Spark, nor
 any other room. Open ``summary`` first: what travels, with its pane (``panes``) and with whom it
 covers (``coverage``). ``aggregates`` has what sites compute and relays merge, ``rows`` how that is
-done with Arrow, ``sets`` sets of numbers, ``words`` what members say of themselves beside it.
+done with Arrow, ``sets`` sets of numbers, ``words`` what members say of themselves beside it,
+``remainders`` what an answer may be off by where sites keep something back.
 """

@@ -122,7 +122,8 @@ class Edge:
         if refused is not None:
             edge.beginning.refuse(refused)
         elif kept is None:
-            loss_through = self._clock_of(query).loss_through
+            clock = self._clocks.get(query.source_name)
+            loss_through = 0 if clock is None else clock.loss_through
             edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
         return kept is None
@@ -305,7 +306,8 @@ class Edge:
         told: list[SiteState] = []
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - self._config.live_for_s)
-            clock, past = self._clock_of(state.query), self._clocks.get(state.record.past)
+            clock = self._clocks.get(state.query.source_name) or SourceClock()
+            past = self._clocks.get(state.record.past)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
@@ -331,9 +333,6 @@ class Edge:
     def _of_past(self, reading: str) -> list[QueryEdge]:
         """Whose past this reading brings."""
         return [edge for edge in self._edges.values() if edge.state.record.past == reading]
-
-    def _clock_of(self, query: Query) -> SourceClock:
-        return self._clocks.get(query.source_name) or SourceClock()
 
     def take(self) -> list[Output]:
         outputs, self._outputs = self._outputs, []

@@ -173,7 +173,8 @@ class QueryEdge:
     def _states_below(self, through: int) -> tuple[list[int], int]:
         """Every pane that is not declined has a state; as many as one tick takes."""
         count_max, panes = self.state.config.panes_per_cut_max, list[int]()
-        for first, last in self._unclosed(through):
+        state = self.state
+        for first, last in state.declined.gaps(state.record.lowest_unclosed(), through - 1):
             panes += range(first, min(last + 1, first + count_max - len(panes)))
             if len(panes) == count_max:
                 self._has_more = panes[-1] + 1 < through
@@ -182,18 +183,15 @@ class QueryEdge:
 
     def _rows_below(self, through: int, *, now_s: float) -> tuple[list[int], int]:
         """Those with rows, as many as one tick takes; the others up to there are closed empty."""
-        book = self.state.book
+        state, book = self.state, self.state.book
         panes = book.take_open(through, self.state.config.panes_per_cut_max)
         next_open = next(book.open.numbers(-FOREVER, through - 1), None)
         if next_open is not None:
             through, self._has_more = next_open, True
         filled = IntervalSet((pane, pane) for pane in panes)
-        runs = [run for one in self._unclosed(through) for run in filled.gaps(*one)]
-        self._close_runs(runs, now_s=now_s)
+        unclosed = state.declined.gaps(state.record.lowest_unclosed(), through - 1)
+        self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
-
-    def _unclosed(self, through: int) -> Iterator[Range]:
-        return self.state.undeclined(self.state.record.lowest_unclosed(), through - 1)
 
     def _close_runs(self, runs: list[Range], *, now_s: float) -> None:
         """Long runs of empty panes are told by the state; at the end of input all are, so that it
@@ -281,13 +279,14 @@ class QueryEdge:
         """The rows were in an earlier update already, or there were none after all."""
         state, record = self.state, self.state.record
         is_told = any(ranges.contains(panes, pane) for panes in (record.empty, record.reopened))
-        if not (is_told or state.book.updates_of(pane) or state.is_declined(pane)):
+        if not (is_told or state.book.updates_of(pane) or pane in state.declined):
             state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=state.is_live)
 
     def lane_of(self, done: UpdatesMade, *, now_s: float) -> Lane:
         """A late update of an old pane would be held on the way for partners that never come."""
         state = self.state
-        is_first_close = done.first_update == 1 and not state.is_reopened(done.pane)
+        is_reopened = ranges.contains(state.record.reopened, done.pane)
+        is_first_close = done.first_update == 1 and not is_reopened
         age_s = state.time.of(now_s) - state.query.window.pane_end_us(done.pane) / MICROS
         is_young = state.query.numbers is None and age_s <= state.config.live_for_s
         is_recent = is_first_close or is_young

@@ -74,7 +74,7 @@ class QueryState:
         self.awaited_from = -FOREVER
         """The lowest pane that the root awaits from somebody who catches up, as it last told."""
         self.reached = Reached()
-        self._declined = IntervalSet()
+        self.declined = IntervalSet()
         """The panes that the record declines, for whatever reason."""
 
     # The door
@@ -83,7 +83,7 @@ class QueryState:
         """Nothing happens where it is the same record."""
         former, self.record = self.record, record
         if record.declined is not former.declined:
-            self._declined = IntervalSet((one.first, one.last) for one in record.declined)
+            self.declined = IntervalSet((one.first, one.last) for one in record.declined)
         if record is not former:
             self.hear(news)
 
@@ -113,12 +113,9 @@ class QueryState:
 
     def reopen(self, panes: Iterable[int]) -> None:
         """They were closed empty and have rows now; their first update is still to be made."""
-        found = ranges.normal((pane, pane) for pane in panes if not self.is_declined(pane))
+        found = ranges.normal((pane, pane) for pane in panes if pane not in self.declined)
         if found:
             self.change(News.NONE, reopened=ranges.union(self.record.reopened, found))
-
-    def is_reopened(self, pane: int) -> bool:
-        return ranges.contains(self.record.reopened, pane)
 
     def count_filled(self, first: int, last: int) -> None:
         """The state says of these panes that they can't be exact; now it tells their closes too."""
@@ -132,7 +129,7 @@ class QueryState:
         it could overtake the state, and the root would call the answer exact for a while.
         """
         record = self.record
-        after_word = self.is_reopened(pane) or self.is_declined(pane)
+        after_word = pane in self.declined or ranges.contains(record.reopened, pane)
         if updates > 1 or after_word or self.is_doubted(pane):
             self.telling.count(record, pane, updates, after_word=after_word)
             self.hear(News.WORD)
@@ -145,15 +142,9 @@ class QueryState:
             both = zip(*map(msgspec.structs.astuple, (self.record.tally, more)), strict=True)
             self.change(News.NONE, tally=Tally(*map(sum, both)))
 
-    def is_declined(self, pane: int) -> bool:
-        return pane in self._declined
-
     def is_doubted(self, pane: int) -> bool:
         """Whether the state says of this pane that it can't be exact."""
-        return pane in self._declined or ranges.contains(self.record.damaged, pane)
-
-    def undeclined(self, first: int, last: int) -> Iterator[Range]:
-        return self._declined.gaps(first, last)
+        return pane in self.declined or ranges.contains(self.record.damaged, pane)
 
     @property
     def is_live(self) -> bool:
@@ -230,7 +221,7 @@ class QueryState:
 
     def doubt_empty(self, *, now_s: float = LONG_AGO_S) -> None:
         """Count all empty closes that no state tells as sent then."""
-        closed = self.undeclined(self.record.lowest(), self.record.closed_through - 1)
+        closed = self.declined.gaps(self.record.lowest(), self.record.closed_through - 1)
         empty = (gap for first, last in closed for gap in self.book.filled.gaps(first, last))
         self.book.doubt(empty, told=self.record.empty, now_s=now_s)
 
@@ -262,6 +253,6 @@ class QueryState:
 
     def _closes_of(self, first: int, last: int) -> Iterator[Close]:
         """Panes that were closed with updates, and how many; what is declined is left out."""
-        for a, b in self.undeclined(first, last):
+        for a, b in self.declined.gaps(first, last):
             for pane in self.book.filled.numbers(a, b):
                 yield pane, self.book.updates_of(pane)

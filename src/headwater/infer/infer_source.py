@@ -64,6 +64,8 @@ BY_HAND = (
 )
 SHARE_MIN = 0.9
 COMMENT = "#"
+JOURNAL_TIME = "__REALTIME_TIMESTAMP="
+"""Every record of ``journalctl -o export`` has it."""
 IN_UTC = ("w3c", "cloudfront")
 """Formats whose times are in UTC by their definition."""
 
@@ -71,6 +73,11 @@ IN_UTC = ("w3c", "cloudfront")
 def infer_source(samples: tuple[Sample, ...]) -> Guessed:
     """What reads these files, or why nothing does."""
     lines = all_lines(samples)
+    if any(line.startswith(JOURNAL_TIME) for line in lines):
+        return NoGuess(
+            "this is an export of a journal, of which every column is known: write CREATE SOURCE "
+            "journal WITH (format = 'journald', path = '*.export')"
+        )
     if any(sample.is_binary for sample in samples):
         name = next(sample.path for sample in samples if sample.is_binary)
         return NoGuess(f"{name} is no text, and no format that is known here")

@@ -30,9 +30,10 @@ from headwater.local.local_processes import (
     state_of,
     write_down,
 )
+from headwater.local.site_labels import SiteLabels, not_said, require_known, with_labels
 from headwater.net.identity.certs import CertFiles, create_authority, issue
 from headwater.net.identity.identity import Role
-from headwater.net.identity.roster_text import roster_toml
+from headwater.net.identity.roster_text import read_roster_text, roster_toml
 from headwater.net.identity.signed_roster import (
     RosterTrust,
     SignedRoster,
@@ -75,7 +76,9 @@ def _make(directory: Path) -> None:
         ) from error
 
 
-def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
+def lay_out(
+    directory: Path, *, site_count: int, relays: int = 0, labels: SiteLabels | None = None
+) -> Roster:
     """Write roster, configurations and certificates; an existing layout is kept as it is, but for
     a roster that nobody has signed yet."""
     if (directory / ROSTER_TEXT).exists() and not (directory / ROSTER).exists():
@@ -85,17 +88,24 @@ def lay_out(directory: Path, *, site_count: int, relays: int = 0) -> Roster:
         return laid_out_roster(directory).roster
     if site_count < 1:
         raise ConfigurationError(f"up: wanted at least one site, got {site_count}")
+    roster = _roster(site_count, relays, labels or {})
+    federation = directory.resolve().name
+    read_roster_text(roster_toml(federation, roster).encode())  # refused before anything is made
     _make(directory)
     with owner_alone():
-        return _lay_out(directory, site_count=site_count, relays=relays)
+        _lay_out(directory, federation, roster)
+    return roster
 
 
-def not_laid_out(roster: Roster, *, site_count: int | None, relays: int | None) -> str:
+def not_laid_out(
+    roster: Roster, *, site_count: int | None, relays: int | None, labels: SiteLabels | None = None
+) -> str:
     """What a federation that is there already has not, of what was asked for; empty: nothing."""
     has_sites = sum(site.has_data for site in roster.sites)
     has_relays = len(roster.sites) - has_sites
     asked = ((site_count, has_sites, "sites"), (relays, has_relays, "relays"))
     other = [f"--{what} {wanted}" for wanted, has, what in asked if wanted not in (None, has)]
+    other += not_said(roster.sites, labels or {})
     if not other:
         return ""
     return (
@@ -105,7 +115,7 @@ def not_laid_out(roster: Roster, *, site_count: int | None, relays: int | None) 
     )
 
 
-def _lay_out(directory: Path, *, site_count: int, relays: int) -> Roster:
+def _roster(site_count: int, relays: int, labels: SiteLabels) -> Roster:
     ports = _free_ports(site_count + relays)
     sites = tuple(
         Site(
@@ -117,18 +127,21 @@ def _lay_out(directory: Path, *, site_count: int, relays: int) -> Roster:
         )
         for n in range(site_count + relays)
     )
-    roster = Roster(version=1, sites=sites, home=sites[0].name)
-    federation = directory.resolve().name
+    require_known(labels, [site.name for site in sites])
+    sites = tuple(with_labels(site, labels) for site in sites)
+    return Roster(version=1, sites=sites, home=sites[0].name)
+
+
+def _lay_out(directory: Path, federation: str, roster: Roster) -> None:
     authority = create_authority(directory / "certs", federation)
     issue(authority, Role.OPERATOR, OPERATOR)
     (directory / "certs" / "denied").write_text(NOBODY_DENIED)
-    for site in sites:
+    for site in roster.sites:
         role = Role.SITE if site.has_data else Role.RELAY
         issue(authority, role, site.name, hosts=(site.host,))
         (directory / site.name / "data").mkdir(parents=True, exist_ok=True)
         (directory / site.name / "agent.toml").write_text(_agent_toml(site))
     write_roster(directory, federation, roster)
-    return roster
 
 
 def write_roster(directory: Path, federation: str, roster: Roster) -> None:

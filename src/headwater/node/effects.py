@@ -162,11 +162,6 @@ WORK: Mapping[type[Effect], Work] = {
 }
 
 
-def perform(store: object, effect: Effect) -> Any:
-    """What the store's method gives."""
-    return getattr(store, WORK[type(effect)].method)(effect)
-
-
 def perform_all(store: object, effects: Sequence[Effect]) -> list[Any]:
-    """In order; what came of each."""
-    return [perform(store, effect) for effect in effects]
+    """In order, by the store's methods; what came of each."""
+    return [getattr(store, WORK[type(effect)].method)(effect) for effect in effects]

@@ -13,6 +13,7 @@ from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.rows.places import problem_with_places
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.windows.sessions import problem_with_times
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands.live_query import LiveQuery
@@ -21,7 +22,7 @@ from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.ways.root_pulses import PULSES_MAX
-from headwater.plan.command import Command, Count, Install
+from headwater.plan.command import Command, Count, Remove
 from headwater.plan.query import QueryId
 
 AGE_MAX_S = 1e9
@@ -80,7 +81,7 @@ def problem_with_summary(
         return f"spare of {summary.query[:80]}: wanted one site, got {mentioned}"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
-    problem = _problem_with_places(summary, query, roster)
+    problem = _problem_with_places(summary, query, roster) or _problem_with_times(summary, query)
     return None if problem is None else f"summary of {summary.query[:80]}: {problem}"
 
 
@@ -95,6 +96,13 @@ def _problem_with_places(
         return None
     columns, sites = query.place_columns, summary.coverage.sites
     return problem_with_places(summary.rows, columns, roster.sites_of, sites=sites)
+
+
+def _problem_with_times(summary: Summary, query: LiveQuery | None) -> str | None:
+    """Fragments of sessions lie in their pane."""
+    if query is None or query.sessions is None:
+        return None
+    return problem_with_times(summary.rows, query.sessions, summary.pane)
 
 
 def problem_with_update(
@@ -162,15 +170,11 @@ def problem_with_ack(
 
 
 def problem_with_command(command: Command, roster: RosterIndex) -> str | None:
-    if isinstance(command, Install):
-        return _problem_with_install(command, roster)
-    if command.installer not in roster.ordinal_of or not 0 < command.counter <= COUNTER_MAX:
+    if isinstance(command, Remove):
+        if command.installer in roster.ordinal_of and 0 < command.counter <= COUNTER_MAX:
+            return problem_with_id(str(command.id), roster)
         return f"removal by {command.installer[:80]!r} #{command.counter}: not of this federation"
-    return problem_with_id(str(command.id), roster)
-
-
-def _problem_with_install(install: Install, roster: RosterIndex) -> str | None:
-    query = install.query
+    install, query = command, command.query
     text = str(query.id)[:80]
     problem = problem_with_id(str(query.id), roster)
     if problem is not None:

@@ -10,8 +10,7 @@ from collections import Counter
 
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.overlay.lie_book import LieBook, Untrue
-from headwater.overlay.messages import Message
-from headwater.overlay.outputs import Output, Transmit
+from headwater.overlay.outputs import Output
 from headwater.plan.notice import Notice
 
 KINDS_MAX = 64
@@ -37,9 +36,6 @@ class Tray:
 
     def put(self, *outputs: Output) -> None:
         self._outputs.extend(outputs)
-
-    def transmit(self, to: str, message: Message, lane_priority: int) -> None:
-        self._outputs.append(Transmit(to, message, lane_priority))
 
     def note(self, kind: str, text: str, *, now_s: float, times: int = 1) -> None:
         assert kind in self.noted or len(self.noted) < KINDS_MAX, f"a new kind {kind!r}"

@@ -168,6 +168,10 @@ class Books:
         self.windows.hear_close(pane, is_behind=is_behind, now_s=now_s)
 
     def open_windows(self, pane: int, *, now_s: float) -> None:
+        gap = self.windows.gap_before(pane)
+        if gap:
+            text = f"{gap} windows lie before pane {pane}: those without records are not answered"
+            self.notice("too many windows", text)
         for window in list(self.windows.unopened_of(pane)):
             self.open_window(window, now_s=now_s)
 

@@ -2,7 +2,7 @@
 
 Nearly every site closes a pane with exactly one update or none, so two bitmaps hold nearly
 everything, as in a coverage. The rest (late updates, repairs under way, an incarnation that is
-not the site's present one) is a ``Share`` each.
+not the site's present one) is a ``Holding`` each.
 
 ``covered`` never loses a site: it says that a close of the site was in with all its updates at
 some time. When news of a further update comes before the update, the site is ``lacking`` as well.
@@ -19,7 +19,7 @@ from headwater.algebra.words.acknowledgement import ExtraHeld
 FIRST: Ranges = ((1, 1),)
 
 
-class Share:
+class Holding:
     """One site's part of a pane, spelled out. ``closed_at`` None: still open."""
 
     __slots__ = ("closed_at", "incarnation", "updates")
@@ -56,7 +56,7 @@ class PaneBoard:
         """Closed with one update, which is in; of the site's present incarnation."""
         self.empty = 0
         """Closed with no update; of the site's present incarnation."""
-        self.shares: dict[int, Share] = {}
+        self.holdings: dict[int, Holding] = {}
         self.covered = 0
         self.lacking = 0
         self.declined = 0
@@ -83,16 +83,16 @@ class PaneBoard:
 
     @property
     def known(self) -> bool:
-        return bool(self.whole or self.empty or self.shares or self.declined or self.damaged)
+        return bool(self.whole or self.empty or self.holdings or self.declined or self.damaged)
 
-    def share_of(self, ordinal: int, present: int | None) -> Share | None:
+    def holding_of(self, ordinal: int, present: int | None) -> Holding | None:
         """What is known of one site; ``present`` is its present incarnation."""
         bit = 1 << ordinal
         if self.whole & bit:
-            return Share(present or 0, FIRST, 1)
+            return Holding(present or 0, FIRST, 1)
         if self.empty & bit:
-            return Share(present or 0, (), 0)
-        return self.shares.get(ordinal)
+            return Holding(present or 0, (), 0)
+        return self.holdings.get(ordinal)
 
     # Changes: what returns a bool says whether anything is new
 
@@ -103,12 +103,12 @@ class PaneBoard:
         self.empty |= empty
         self.covered |= whole | empty
 
-    def add_part(self, ordinal: int, part: Share, present: int | None) -> bool:
+    def add_part(self, ordinal: int, part: Holding, present: int | None) -> bool:
         """Join a part to what is known of the site; closes merge by maximum.
 
         A part of another incarnation than the one that is bound changes nothing.
         """
-        former = self.share_of(ordinal, present)
+        former = self.holding_of(ordinal, present)
         if former is not None and former.incarnation != part.incarnation:
             if former.is_bound:
                 return False
@@ -126,8 +126,8 @@ class PaneBoard:
 
         It says nothing of what a former incarnation of the site had sealed and sent wholly.
         """
-        share = self.share_of(ordinal, present)
-        if share is not None and share.is_complete and share.incarnation != (present or 0):
+        holding = self.holding_of(ordinal, present)
+        if holding is not None and holding.is_complete and holding.incarnation != (present or 0):
             return False
         return self._set_declined(1 << ordinal)
 
@@ -158,50 +158,50 @@ class PaneBoard:
         """
         bit = 1 << ordinal
         self.owe_nothing(ordinal)
-        share = self.share_of(ordinal, former)
-        if share is None or share.incarnation != former:
+        holding = self.holding_of(ordinal, former)
+        if holding is None or holding.incarnation != former:
             return False
         self.whole &= ~bit
         self.empty &= ~bit
-        self.shares[ordinal] = share
-        if not share.is_bound:
-            del self.shares[ordinal]
+        self.holdings[ordinal] = holding
+        if not holding.is_bound:
+            del self.holdings[ordinal]
             self.lacking &= ~bit
             return True
-        is_all = is_sealed and share.is_complete
+        is_all = is_sealed and holding.is_complete
         return not is_all and self._set_declined(bit)
 
     def retire_others(self, ordinal: int, present: int) -> bool:
         """The site's present life answers for this pane, which counts from another one of its
         lives: what the present one has for it never comes in."""
-        share = self.share_of(ordinal, present)
-        is_another = share is not None and share.is_bound and share.incarnation != present
+        holding = self.holding_of(ordinal, present)
+        is_another = holding is not None and holding.is_bound and holding.incarnation != present
         return is_another and self._set_declined(1 << ordinal)
 
     def settle_in(self, ordinal: int, present: int) -> None:
-        """The site's incarnation has become known: a share of it may fit the bitmaps now."""
-        share = self.shares.get(ordinal)
-        if share is not None and share.incarnation == present:
-            self._put(ordinal, share, present)
+        """The site's incarnation has become known: a holding of it may fit the bitmaps now."""
+        holding = self.holdings.get(ordinal)
+        if holding is not None and holding.incarnation == present:
+            self._put(ordinal, holding, present)
 
     def _set_declined(self, bit: int) -> bool:
         before, self.declined = self.declined, self.declined | bit
         return self.declined != before
 
-    def _put(self, ordinal: int, share: Share, present: int | None) -> None:
+    def _put(self, ordinal: int, holding: Holding, present: int | None) -> None:
         bit = 1 << ordinal
-        if self.owed & bit and not ranges.difference(self._owed_updates[ordinal], share.updates):
+        if self.owed & bit and not ranges.difference(self._owed_updates[ordinal], holding.updates):
             self.owe_nothing(ordinal)
         self.whole &= ~bit
         self.empty &= ~bit
-        self.shares.pop(ordinal, None)
-        if share.incarnation == present and share.updates == FIRST and share.closed_at == 1:
+        self.holdings.pop(ordinal, None)
+        if holding.incarnation == present and holding.updates == FIRST and holding.closed_at == 1:
             self.whole |= bit
-        elif share.incarnation == present and share.closed_at == 0 and not share.updates:
+        elif holding.incarnation == present and holding.closed_at == 0 and not holding.updates:
             self.empty |= bit
         else:
-            self.shares[ordinal] = share
-        if share.is_complete:
+            self.holdings[ordinal] = holding
+        if holding.is_complete:
             self.covered |= bit
             self.lacking &= ~bit
         else:
@@ -213,34 +213,34 @@ class PaneBoard:
         """Sites whose first update or empty close is in, or that are known to decline."""
         held = self.whole | self.empty
         awaited = 0
-        for ordinal, share in self.shares.items():
-            if ranges.contains(share.updates, 1) or share.closed_at == 0:
+        for ordinal, holding in self.holdings.items():
+            if ranges.contains(holding.updates, 1) or holding.closed_at == 0:
                 held |= 1 << ordinal
-            elif share.closed_at:
+            elif holding.closed_at:
                 awaited |= 1 << ordinal
         return held | (self.declined & ~awaited)
 
     def extras(self) -> Iterator[ExtraHeld]:
-        for ordinal, share in self.shares.items():
-            if any(last > 1 for _, last in share.updates):
+        for ordinal, holding in self.holdings.items():
+            if any(last > 1 for _, last in holding.updates):
                 yield ExtraHeld(
                     pane=self.pane,
                     ordinal=ordinal,
-                    incarnation=share.incarnation,
-                    updates=share.updates,
+                    incarnation=holding.incarnation,
+                    updates=holding.updates,
                 )
 
     def has_extras(self) -> bool:
-        return any(last > 1 for share in self.shares.values() for _, last in share.updates)
+        return any(last > 1 for holding in self.holdings.values() for _, last in holding.updates)
 
     def snapshot(self) -> tuple[object, ...]:
         """All that a restart must bring back, as a value."""
-        shares = tuple(sorted((o, share.as_tuple()) for o, share in self.shares.items()))
+        holdings = tuple(sorted((o, holding.as_tuple()) for o, holding in self.holdings.items()))
         return (
             self.pane,
             self.whole,
             self.empty,
-            shares,
+            holdings,
             self.covered,
             self.lacking,
             self.declined,
@@ -249,7 +249,7 @@ class PaneBoard:
         )
 
 
-def _joined(former: Share, part: Share) -> Share:
+def _joined(former: Holding, part: Holding) -> Holding:
     closes = [at for at in (former.closed_at, part.closed_at) if at is not None]
     updates = ranges.union(former.updates, part.updates)
-    return Share(part.incarnation, updates, max(closes, default=None))
+    return Holding(part.incarnation, updates, max(closes, default=None))

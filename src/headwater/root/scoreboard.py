@@ -17,7 +17,7 @@ from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.acknowledgement import Greeting
 from headwater.algebra.words.site_state import FOREVER, SiteState
-from headwater.root.pane_board import FIRST, PaneBoard, Share
+from headwater.root.pane_board import FIRST, Holding, PaneBoard
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
 FORMER_LIVES_MAX = 10_000
@@ -129,8 +129,8 @@ class Scoreboard:
         present = self.table.present(ordinal)
         last = max(last for view in views for last in _last_told(view))
         for board in self.boards.values():
-            share = board.shares.get(ordinal)
-            if share is not None and share.incarnation != present:
+            holding = board.holdings.get(ordinal)
+            if holding is not None and holding.incarnation != present:
                 last = max(last, board.pane)
         return min(last + 1, FOREVER)
 
@@ -158,7 +158,7 @@ class Scoreboard:
         board = self.open(pane)
         if has_rows:
             board.rows_number = number
-        apart = bitset.of(board.shares)
+        apart = bitset.of(board.holdings)
         known = board.whole | board.empty | apart
         board.add_closed(coverage.whole & ~known, coverage.empty & ~known)
         for ordinal in bitset.members(coverage.whole & (board.empty | apart)):
@@ -195,7 +195,8 @@ class Scoreboard:
 
     def keep_open(self, pane: int, ordinal: int, incarnation: int) -> None:
         """The site has not closed the pane, whatever was said of it: it is awaited."""
-        self.open(pane).add_part(ordinal, Share(incarnation, (), None), self.table.present(ordinal))
+        holding = Holding(incarnation, (), None)
+        self.open(pane).add_part(ordinal, holding, self.table.present(ordinal))
 
     def owe(self, pane: int, coverage: Coverage) -> PaneBoard:
         """The ledger has lost a summary: its updates are owed by the sites that still have them."""
@@ -228,7 +229,7 @@ class Scoreboard:
 
     def _compare(self, board: PaneBoard, coverage: Coverage) -> tuple[bool | None, bool]:
         """Whether it carries updates that are new, and such as are held; None: it can't count."""
-        apart = bitset.of(board.shares)
+        apart = bitset.of(board.holdings)
         held = bool(coverage.whole & board.whole)
         fresh = bool(coverage.whole & ~board.whole & ~apart)
         parts = [
@@ -248,10 +249,10 @@ class Scoreboard:
 
     def _compare_part(self, board: PaneBoard, part: SitePart) -> tuple[bool, bool]:
         """(new, held); both false when it is partly held or of the wrong incarnation."""
-        share = board.share_of(part.ordinal, self.table.present(part.ordinal))
-        if not self._may_count(board, share, part):
+        holding = board.holding_of(part.ordinal, self.table.present(part.ordinal))
+        if not self._may_count(board, holding, part):
             return False, False
-        updates = () if share is None else share.updates
+        updates = () if holding is None else holding.updates
         if not ranges.intersects(part.updates, updates):
             return True, False
         return False, not ranges.difference(part.updates, updates)
@@ -270,7 +271,7 @@ class Scoreboard:
 
     def _closing(self, board: PaneBoard, coverage: Coverage) -> Iterator[SitePart]:
         """The closes in a coverage that may be news, without updates."""
-        apart = bitset.of(board.shares)
+        apart = bitset.of(board.holdings)
         for ordinal in bitset.members(coverage.whole & (apart | board.empty)):
             yield SitePart(
                 ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=1
@@ -289,24 +290,24 @@ class Scoreboard:
 
     def _is_news(self, board: PaneBoard, part: SitePart) -> bool:
         """Whether this close says more than is known of the site."""
-        share = board.share_of(part.ordinal, self.table.present(part.ordinal))
-        if part.closed_at is None or not self._may_count(board, share, part):
+        holding = board.holding_of(part.ordinal, self.table.present(part.ordinal))
+        if part.closed_at is None or not self._may_count(board, holding, part):
             return False
-        former = None if share is None else share.closed_at
+        former = None if holding is None else holding.closed_at
         return former is None or former < part.closed_at
 
-    def _may_count(self, board: PaneBoard, share: Share | None, part: SitePart) -> bool:
+    def _may_count(self, board: PaneBoard, holding: Holding | None, part: SitePart) -> bool:
         """One incarnation counts for a site's pane: the first that was let in."""
-        if share is not None and share.is_bound:
-            return share.incarnation == part.incarnation
+        if holding is not None and holding.is_bound:
+            return holding.incarnation == part.incarnation
         return not self._is_outlived(board.pane, part)
 
     def _add(self, board: PaneBoard, ordinal: int, part: SitePart) -> None:
         present = self.table.present(ordinal)
-        if not self._may_count(board, board.share_of(ordinal, present), part):
+        if not self._may_count(board, board.holding_of(ordinal, present), part):
             return
-        share = Share(part.incarnation, part.updates, part.closed_at)
-        board.add_part(ordinal, share, present)
+        holding = Holding(part.incarnation, part.updates, part.closed_at)
+        board.add_part(ordinal, holding, present)
         if present is not None and part.incarnation < present:
             board.decline_rest(ordinal)
 
@@ -381,10 +382,10 @@ class Scoreboard:
         incarnation, pane = view.state.incarnation, board.pane
         changed = False
         if pane in view.empty and pane not in view.counts and not board.is_frozen:
-            changed |= board.add_part(ordinal, Share(incarnation, (), 0), incarnation)
+            changed |= board.add_part(ordinal, Holding(incarnation, (), 0), incarnation)
         if pane in view.counts and not board.is_frozen:
-            share = Share(incarnation, (), view.counts[pane])
-            changed |= board.add_part(ordinal, share, incarnation)
+            holding = Holding(incarnation, (), view.counts[pane])
+            changed |= board.add_part(ordinal, holding, incarnation)
         if pane in view.declined:
             changed |= board.decline(ordinal, incarnation)
             if not view.has_rows_of(pane, incarnation=incarnation):

@@ -136,10 +136,25 @@ class WindowBook:
         """Windows that news of this pane opens; of a finite input with a begin also all before."""
         found = self.windows_of(pane)
         start = found.start
-        if self._ends and self.has_begin:
+        if self._ends and self.has_begin and self._gap(found) <= self._room:
             start = min(found.start, max(self._next_by_clock, self._first))
             self._next_by_clock = max(self._next_by_clock, found.stop)
         return (window for window in range(start, found.stop) if self._is_unopened(window))
+
+    def gap_before(self, pane: int) -> int:
+        """Of a finite input with a begin: how many windows lie before those that news of this pane
+        opens, where there is no room for them. A record of the year 9999 has no answer to each
+        window until then."""
+        found = self.windows_of(pane)
+        is_far = self._ends and self.has_begin and self._gap(found) > self._room
+        return self._gap(found) if is_far and any(map(self._is_unopened, found)) else 0
+
+    def _gap(self, found: range) -> int:
+        return found.start - max(self._next_by_clock, self._first)
+
+    @property
+    def _room(self) -> int:
+        return self._config.windows_max - len(self.windows)
 
     def _is_unopened(self, window: int) -> bool:
         return window not in self.windows and window not in self._over
@@ -177,7 +192,7 @@ class WindowBook:
 
     @property
     def _is_full(self) -> bool:
-        return len(self.windows) >= self._config.windows_max
+        return self._room <= 0
 
     def _passed_s(self, now_s: float) -> float:
         """What the sites' clocks show. When a query comes here it has begun a moment ago or begins

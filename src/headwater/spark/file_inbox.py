@@ -50,7 +50,7 @@ class FileInbox:
         return self.installed is None or query_id in self.installed
 
     def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        return True
+        return self.runs(query_id)
 
     def wants_first(self, source: str) -> bool:
         return False

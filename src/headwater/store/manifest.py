@@ -83,7 +83,8 @@ class Manifest:
         """Whether somebody opens it again. What only they would read (what a query knew when the
         process ended, say) is left out where nobody does."""
         self._tables = tables or Tables()
-        self._prefix = "" if tables is None else tables.new_prefix()
+        self.name_prefix = "" if tables is None else tables.new_prefix()
+        """Before a name that is written into a column in which no two rows have the same."""
         self.lock = self._tables.lock
         if isinstance(connection, Schema):
             self._schema = connection
@@ -139,11 +140,7 @@ class Manifest:
     def is_shared(self) -> bool:
         """Rows of other manifests are in its tables: whoever asks for all of a table wants those
         that hang on names of this one."""
-        return self._prefix != ""
-
-    def own_name(self, name: str) -> str:
-        """As it is written into a column of names that no two rows may have in common."""
-        return self._prefix + name
+        return self.name_prefix != ""
 
     @property
     def is_untouched(self) -> bool:
@@ -263,7 +260,7 @@ class Manifest:
     def _commit(self) -> None:
         if self._tables.open is not None and not self._tables.open.is_begun:
             return
-        self._refuse_if_undone()
+        self._begin_or_refuse()
         try:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -284,16 +281,18 @@ class Manifest:
             self._tables.broken = f"{self.path}: a transaction could not be undone"
 
     def _begin_or_refuse(self) -> None:
-        """Before each statement: one of a transaction that SQLite has not begun begins it."""
-        if self._tables.open is not None and not self._tables.open.is_begun:
-            self._tables.open.is_begun = True
-            self._connection.execute("BEGIN IMMEDIATE")
-        self._refuse_if_undone()
+        """Before each statement: one of a transaction that SQLite has not begun begins it.
 
-    def _refuse_if_undone(self) -> None:
-        """SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever
-        went on after that would change the disk statement by statement."""
-        if self._tables.open is not None and not self._connection.in_transaction:
+        SQLite undoes a whole transaction when a statement of it meets a failing disk. Whoever went
+        on after that would change the disk statement by statement.
+        """
+        opened = self._tables.open
+        if opened is None:
+            return
+        if not opened.is_begun:
+            opened.is_begun = True
+            self._connection.execute("BEGIN IMMEDIATE")
+        if not self._connection.in_transaction:
             raise DiskTrouble(
                 f"{self.path}: writing: an earlier statement failed; all is undone, and may be "
                 "tried again"

@@ -66,19 +66,16 @@ class SegmentStore:
         with explained(f"writing segments in {self.directory}"):
             try:
                 for label, table in labelled:
-                    segments.append(self._write_unfinished(label, table))
+                    image = parquet_image(table)
+                    name = f"{_plain(label)}-{secrets.token_hex(8)}{SUFFIX}"
+                    self._disk.write_new(self._unfinished(name), [image])
+                    self._cache.put(name, table)
+                    segments.append(Segment(name, checksum_of(image), len(image), table.num_rows))
                 self._finish(segments)
             except BaseException:
                 self._undo(segments)
                 raise
         return segments
-
-    def _write_unfinished(self, label: str, table: pa.Table) -> Segment:
-        image = parquet_image(table)
-        name = f"{_plain(label)}-{secrets.token_hex(8)}{SUFFIX}"
-        self._disk.write_new(self._unfinished(name), [image])
-        self._cache.put(name, table)
-        return Segment(name, checksum_of(image), len(image), table.num_rows)
 
     def _finish(self, segments: list[Segment]) -> None:
         self._disk.sync_files([self._unfinished(segment.name) for segment in segments])

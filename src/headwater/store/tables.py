@@ -4,7 +4,7 @@ A federation in one process has a thousand cubes that nobody opens again. With a
 SQLite read the same schema and prepared the same thirty statements a thousand times, which took
 five of a site's some twenty-five milliseconds. In one set of tables they are prepared once. Rows of
 two cubes are told apart by the numbers of sources, queries and segments, which no two rows have in
-common; what has a name has the cube's number before it (``Manifest.own_name``).
+common; what has a name has the cube's number before it (``Manifest.name_prefix``).
 
 The price is one lock: a transaction of one cube waits for another's. Each takes a fraction of a
 millisecond, and the sites of such a process take turns anyway.

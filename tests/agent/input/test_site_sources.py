@@ -153,7 +153,7 @@ def read(
     assert reason(sources, query) is None
     made = SiteSources(sources)
     directory, pattern = made.place(query.program.source)
-    closed = made.closed_to(query.program.source)
+    closed, _ = made.bounds_of(query.program.source)
     listing = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     found = sorted(Path(one.path).name for one in listing.matching.values())
     return found, sorted(Path(path).name for path in listing.refused)
@@ -244,7 +244,8 @@ def test_a_link_that_is_made_later_is_looked_at_when_it_is_there(data: Path) -> 
     made = SiteSources(sources)
     query = asking("free/*.log")
     directory, pattern = made.place(query.program.source)
-    glob = Glob(directory, pattern, disk=Disk(), closed=made.closed_to(query.program.source))
+    closed, _ = made.bounds_of(query.program.source)
+    glob = Glob(directory, pattern, disk=Disk(), closed=closed)
     assert len(glob.look().matching) == 1
     (data / "free" / "late.log").symlink_to(data / "web" / "access.log")
     look = glob.look()
@@ -281,7 +282,7 @@ def test_a_file_does_not_become_a_neighbour_by_being_declared(data: Path, is_the
     query = asking("web/mine.txt")
     made = SiteSources(config(str(data)))
     directory, pattern = made.place(query.program.source)
-    closed = made.closed_to(query.program.source)
+    closed, _ = made.bounds_of(query.program.source)
     look = Glob(directory, pattern, disk=Disk(), closed=closed).look()
     names = {Path(path).name for paths in look.neighbours.values() for path in paths}
     assert names == {"other.txt"}

@@ -1,12 +1,13 @@
 """Coarser groups are made of those by all keys: of merged rows, growing states among them."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.rows.arrow_rows import Groups
+from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
 from headwater.algebra.rows.columns import SETS_MAX, Folding
 from headwater.algebra.rows.fold_groups import GroupMaker
 from headwater.algebra.rows.types import group_schema, summary_schema
@@ -79,6 +80,21 @@ def test_a_coarser_group_overflows_alone() -> None:
     found = groups_of(program, [("a", most), ("b", 1)])
     assert rows_of(found) == {("a", 0, most), ("b", 0, 1)}
     assert found.overflowing.to_pylist() == [{"domain": None, "grouping_set": 1}]
+
+
+def test_no_more_is_merged_at_a_time_than_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four sets side by side took sixty-four times the memory."""
+    program = program_of("domain, status, count(*) AS n", "CUBE (domain, status)")
+    merged: list[int] = []
+    groups = ArrowMerger.groups
+
+    def counted(self: ArrowMerger, parts: Sequence[pa.Table]) -> Groups:
+        merged.append(sum(part.num_rows for part in parts))
+        return groups(self, parts)
+
+    monkeypatch.setattr(ArrowMerger, "groups", counted)
+    groups_of(program, [("a", 1, 1), ("a", 2, 1), ("b", 1, 1)])
+    assert merged == [3] * 5
 
 
 def test_large_answers_are_divided_by_the_keys_that_are_in_every_set() -> None:

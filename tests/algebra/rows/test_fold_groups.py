@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from headwater.algebra.aggregates.growing import fold_lists
 from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.fold_groups import GroupMaker
@@ -100,3 +101,21 @@ def test_a_list_has_all_its_values_or_its_group_is_left_out_and_counted(
     assert found.overflowing.to_pylist() == [{"domain": "a"}]
     assert found.overflowing_count == 1
     assert f"a list has more than {LIST_VALUES_MAX} values" in found.reason
+
+
+@pytest.mark.parametrize("items", ["collect_list(id) AS ids", "max_by(id, id, 10000) AS ids"])
+def test_few_rows_that_are_lists_which_no_memory_holds_are_left_out_the_longest_first(
+    monkeypatch: pytest.MonkeyPatch, items: str
+) -> None:
+    """A count beside a value costs a liar nothing, and the root a list as long as it says."""
+    monkeypatch.setattr(fold_lists, "LISTS_BYTES_MAX", 16 * 1_100)
+    hidden = [7, 7] if "by" in items else [7]
+    rows: list[tuple[object, ...]] = [
+        (chr(97 + n), *hidden, times) for n, times in enumerate((400, 9_000, 700, 10_000, 10))
+    ]
+    found = groups_of(f"domain, {items}", rows)
+    lengths = {row["domain"]: len(list(row.values())[-1]) for row in found.merged.to_pylist()}
+    assert lengths == {"a": 400, "e": 10}
+    assert {row["domain"] for row in found.overflowing.to_pylist()} == {"b", "c", "d"}
+    assert found.overflowing_count == 3
+    assert "among the longest" in found.reason

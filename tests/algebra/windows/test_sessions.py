@@ -17,7 +17,12 @@ from hypothesis import strategies as st
 
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
-from headwater.algebra.windows.sessions import SessionMerger, Sessions, key_codes
+from headwater.algebra.windows.sessions import (
+    SessionMerger,
+    Sessions,
+    key_codes,
+    problem_with_times,
+)
 from headwater.algebra.windows.sliding_window import SlidingWindow
 
 GAP, LONGEST = 10, 45
@@ -177,3 +182,31 @@ def test_keys_are_equal_where_spark_groups_them(values: list[object]) -> None:
 def test_keys_of_several_columns_are_told_apart() -> None:
     columns = [pa.chunked_array([pa.array(c)]) for c in (["a", "a", "b"], [1, None, 1])]
     assert len(set(key_codes(columns, 3).tolist())) == 3
+
+
+def fragment(first: int | None, last: int | None) -> pa.Table:
+    columns = (pa.array(["u"]), *(pa.array([n], pa.int64()) for n in (1, first, last)))
+    arrays = [one.cast(type_) for one, type_ in zip(columns, MERGER.schema.types, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=MERGER.schema)
+
+
+@pytest.mark.parametrize(("first", "last"), [(50, 50), (50, 59), (53, 57)])
+def test_fragments_of_a_pane_are_sound(first: int, last: int) -> None:
+    assert problem_with_times(fragment(first, last), SESSIONS, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last"), [(49, 55), (55, 60), (55, 54), (55, 1 << 62), (-(1 << 63), 55), (None, 55)]
+)
+def test_a_fragment_beyond_its_pane_is_none(first: int | None, last: int | None) -> None:
+    """It would take the records that others have of its key into a session that is answered
+    nowhere, and the answer would be called exact."""
+    lie = fragment(first, last)
+    assert "a fragment of a session" in str(problem_with_times(lie, SESSIONS, 5))
+
+
+def test_rows_without_the_times_that_a_plan_names_are_no_fragments() -> None:
+    other = Sessions(GAP, LONGEST, "first", "n")
+    assert problem_with_times(fragment(55, 55), other, 5) == "no times of sessions"
+    assert problem_with_times(None, SESSIONS, 5) is None
+    assert problem_with_times(b"not decoded yet", SESSIONS, 5) is None

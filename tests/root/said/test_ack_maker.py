@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.root.config import RootConfig
-from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.pane_board import Holding, PaneBoard
 from headwater.root.said.ack_maker import AckMaker, SpellingList
 
 PANES = st.integers(-20, 20)
@@ -40,7 +40,7 @@ class Boards:
         """A board with two updates each of so many sites."""
         board = self.boards.setdefault(pane, PaneBoard(pane))
         for ordinal in range(first_site, first_site + sites):
-            board.add_part(ordinal, Share(9, ((1, 2),), 2), 9)
+            board.add_part(ordinal, Holding(9, ((1, 2),), 2), 9)
         return board
 
 
@@ -121,7 +121,7 @@ def test_an_acknowledgement_has_room_for_one_pane_more_than_its_limit_and_for_al
         maker.note(scoreboard.put(pane, sites=6), expected=0b1111111)
     for pane in range(10, 20):
         board = scoreboard.boards[pane] = PaneBoard(pane)
-        board.add_part(0, Share(9, ((1, 1),), 1), 9)
+        board.add_part(0, Holding(9, ((1, 1),), 1), 9)
         maker.note(board, expected=0b1111111)
     ack = maker.make(scoreboard, done_through=0, now_s=0.0)  # type: ignore[arg-type]
     assert len(ack.extra) == 12, "two panes: five of the second are beyond the limit"
@@ -150,7 +150,7 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
             board = boards.setdefault(number, PaneBoard(number))
             for ordinal in range(3):
                 if sites >> ordinal & 1:
-                    board.add_part(ordinal, Share(9, ((1, 1),), 1), 9)
+                    board.add_part(ordinal, Holding(9, ((1, 1),), 1), 9)
             maker.note(board, expected=0b111)
         elif verb == "cut":
             done = max(done, min(number, done + 2))

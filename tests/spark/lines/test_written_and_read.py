@@ -22,6 +22,7 @@ from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.lines import Linked, LinkedFile
 from headwater.spark.lines.parse import BAD, Parser
 from headwater.spark.workers import readings
+from headwater.spark.workers.made_fields import Made
 from headwater.spark.workers.worker_lines import frame_of
 from headwater.sql.compile import parse_script
 
@@ -186,7 +187,7 @@ def _by_workers(spark: SparkSession, parser: Parser, path: Path, view: str) -> P
         )
     assert reading is not None
     frame_of(spark, reading).createOrReplaceTempView(view)
-    return msgspec.structs.replace(parser, by_workers=readings.kinds_of(parser))
+    return msgspec.structs.replace(parser, made=Made(view, readings.kinds_of(parser)))
 
 
 def _by_table(found: list[dict[str, Any]], count: int) -> list[tuple[list[tuple[Any, ...]], int]]:

@@ -139,7 +139,7 @@ def test_no_more_plans_are_kept_than_the_limit(
         for number in (1, 2, 3, 1, 3):
             (row,) = standing.sql(f"SELECT {number} * count(*) FROM {LINES}").collect()
             assert row[0] == number
-    assert len(standing._plans) <= 2
+    assert len(standing._statements) <= 2
 
 
 def test_a_statement_that_fails_once_is_planned_again(runner: BatchRunner, tmp_path: Path) -> None:

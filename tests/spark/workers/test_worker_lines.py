@@ -31,8 +31,9 @@ from headwater.spark.site.fence import Fence
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.workers import line_workers, readings, worker_lines
+from headwater.spark.workers.made_fields import Made
 from headwater.spark.workers.readings import reading_of
-from headwater.spark.workers.worker_lines import LineWorkers
+from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -346,7 +347,7 @@ def test_a_small_batch_is_the_jvms(spark: SparkSession, tmp_path: Path) -> None:
         assert LineWorkers().parser(spark, given.parser, found, byte_count=small) is None
         made = LineWorkers().parser(spark, given.parser, found, byte_count=small + 1)
     assert made is not None
-    assert made.by_workers == (("ts", "iso"), ("bytes", "bigint"))
+    assert made.made == Made(WORKER_LINES, (("ts", "iso"), ("bytes", "bigint")))
 
 
 def test_many_cores_have_a_few_workers(

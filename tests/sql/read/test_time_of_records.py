@@ -96,7 +96,7 @@ def test_a_timestamp_is_read_as_ever() -> None:
         ("time = 'make_timestamp(n, 1, 1)'", "got 3 arguments"),
         ("time = 'make_timestamp(n, 1.5, 1, 0, 0, 0)'", "takes integers up to the minute"),
         ("time = 'make_timestamp(x, 1, 1, 0, 0, 0)'", "no column `x`"),
-        ("time = 'to_timestamp(day || (n > 1))'", "|| takes"),
+        ("time = 'to_timestamp(day || (n * 2e0))'", "|| takes"),
         ("time = 'timestamp_seconds(n % 3 - 1) + n'", "`+` has no meaning for timestamp and int"),
         ('''time = "if(day > 5, to_timestamp(day), NULL)"''', "compares int and string"),
         ('''time = "to_timestamp(day, 'yyyyyy')"''', "at most 4 letters"),

@@ -15,6 +15,9 @@ SOURCE = """CREATE SOURCE access (
 """
 
 
+W = "window(ts, '1 minute')"
+
+
 def found(text: str) -> list[tuple[str, str]]:
     """What is underlined, and the first words that are said of it."""
     lines = text.splitlines()
@@ -229,3 +232,47 @@ def test_what_spark_has_and_we_have_otherwise_comes_with_what_to_write(
     ((_, message),) = found(f"{SOURCE}{stream}")
     assert advice in message
     assert "#call" not in message
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "k, v, count(*) AS n FROM access JOIN other o ON access.domain = o.k GROUP BY {W}, k, v",
+        "tag, count(*) AS n FROM access LEFT JOIN LATERAL f(domain) t(tag) GROUP BY {W}, tag",
+        "x.domain FROM access x, access y WHERE x.ms = y.ms GROUP BY {W}, x.domain ORDER BY y.ms",
+    ],
+)
+def test_of_a_join_nothing_is_said_but_that_there_are_none(select: str) -> None:
+    text = f"{SOURCE}CREATE STREAM s AS SELECT {select.replace('{W}', W)};"
+    (message,) = [one.message for one in validate(text)]
+    assert message.startswith("joins are not available")
+
+
+def test_a_key_that_can_t_be_one_is_said_once() -> None:
+    text = (
+        f"{SOURCE}CREATE STREAM s AS SELECT map(domain, 1) AS m, count(*) FROM access GROUP BY {W}"
+    )
+    (message,) = [one.message for one in validate(f"{text}, map(domain, 1);")]
+    assert message.startswith("`MAP(domain, 1)` has a map in it")
+
+
+def test_a_text_that_is_called_as_a_column_is_warned_of() -> None:
+    text = f'{SOURCE}CREATE STREAM s AS SELECT "domain", count(*) AS n FROM access GROUP BY {W}, 1;'
+    (found_,) = validate(text)
+    assert found_.severity is Severity.WARNING
+    assert found_.message.startswith("'domain' is a text here, the same in every row")
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        "s WITH (window = '1 minute') AS SELECT domain, count(*) AS n FROM access GROUP BY ALL",
+        "s WITH (window = '1m') AS SELECT domain, count(*) AS n FROM access GROUP BY window, 1",
+        f"s AS SELECT {W} AS w, geo.country, sum(ms) AS b FROM access GROUP BY ALL HAVING b > 1",
+        "s WITH (window = '1m') AS SELECT window_time(window) t, domain FROM access GROUP BY ALL",
+        f"s AS SELECT named_struct('a', Domain).a AS a, count(*) AS n FROM access GROUP BY {W}, 1",
+        f"s AS SELECT concat(domain, status, ts) AS a, count(*) AS n FROM access GROUP BY {W}, 1",
+    ],
+)
+def test_what_is_natural_to_write_is_sound(stream: str) -> None:
+    assert validate(f"{SOURCE}CREATE STREAM {stream};") == []

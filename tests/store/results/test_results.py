@@ -135,18 +135,6 @@ def test_a_stream_without_answers_and_a_missing_publication_are_told_apart(direc
         reader.headers(3)
 
 
-def test_superseded_revisions_can_be_forgotten(directory: Path) -> None:
-    writer = ResultsWriter(directory)
-    writer.publish([answer(5), answer(6)])
-    writer.publish([answer(5, revision=2)])
-    writer.publish([answer(5, revision=3)])
-    assert writer.forget_superseded(keep_revisions=1) == 1
-    assert ResultsReader(directory).publications() == [1, 3]
-    assert writer.publish([answer(6, revision=2)]) == 4
-    assert writer.forget_superseded(keep_revisions=1) == 1
-    assert ResultsReader(directory).publications() == [3, 4]
-
-
 def test_a_stream_is_bounded_and_the_oldest_publications_go(directory: Path) -> None:
     writer = ResultsWriter(directory, publications_max=3)
     for window in range(5):

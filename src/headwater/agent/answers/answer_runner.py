@@ -22,6 +22,7 @@ import msgspec
 import pyarrow as pa
 import structlog
 
+from headwater.agent.answers.bag_groups import unfolded_bytes
 from headwater.agent.answers.large_answers import LargeAnswers
 from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
@@ -192,7 +193,7 @@ class AnswerRunner:
         def of(window: int, stamps: Stamps) -> Groups:
             nonlocal bytes_left
             groups = self._windows_of.of(query, window, stamps, kept_through=kept_through)
-            bytes_left -= groups.merged.nbytes
+            bytes_left -= unfolded_bytes(query, groups.merged)
             if bytes_left < 0:
                 raise PaneIsLarge(f"{query.id}: its answer is over {QUICK_BYTES_MAX} bytes")
             return groups
@@ -253,8 +254,10 @@ class FinishedRows:
     ) -> Finished:
         """The rows of each window that has any, and the groups that were left out. ``groups_of``
         gives what panes with such stamps merge to; whatever it raises is raised here."""
-        known = {window: self._find(query, window, stamps) for window, stamps in windows.items()}
-        fresh = {window: stamps for window, stamps in windows.items() if known[window] is None}
+        with self._lock:
+            found = {window: self._known.get((str(query.id), window)) for window in windows}
+        known = {w: one for w, one in found.items() if one and one.stamps == windows[w]}
+        fresh = {window: stamps for window, stamps in windows.items() if window not in known}
         groups = {window: groups_of(window, stamps) for window, stamps in fresh.items()}
         # A window may have panes and no groups: sessions end in another one.
         filled = {
@@ -266,9 +269,8 @@ class FinishedRows:
             for window, stamps in fresh.items():
                 one = Known(stamps, made.rows.get(window), made.left_out.get(window))
                 self._keep((str(query.id), window), one)
-        kept = {window: one for window, one in known.items() if one is not None}
-        rows = {window: one.rows for window, one in kept.items() if one.rows is not None}
-        left_out = {w: one.left_out for w, one in kept.items() if one.left_out is not None}
+        rows = {window: one.rows for window, one in known.items() if one.rows is not None}
+        left_out = {w: one.left_out for w, one in known.items() if one.left_out is not None}
         return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
 
     def _taken_over(self, query: Query, made: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
@@ -288,8 +290,3 @@ class FinishedRows:
         self._bytes += one.bytes - (0 if former is None else former.bytes)
         while self._bytes > self._bytes_max or len(self._known) > FINISHED_MAX:
             self._bytes -= self._known.popitem(last=False)[1].bytes
-
-    def _find(self, query: Query, window: int, stamps: Stamps) -> Known | None:
-        with self._lock:
-            found = self._known.get((str(query.id), window))
-        return found if found is not None and found.stamps == stamps else None

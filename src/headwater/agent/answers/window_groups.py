@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
+from headwater.agent.answers.bag_groups import BagGroups
 from headwater.agent.answers.merge_in_shares import MERGE_BYTES_MAX, GroupsMaker
 from headwater.algebra.rows.arrow_rows import Groups
-from headwater.algebra.rows.fold_groups import GroupMaker
 from headwater.algebra.windows.pane_source import Stamps
 from headwater.algebra.windows.sessions import EndedSessions, SessionMerger, Sessions
 from headwater.algebra.windows.sliding_window import SlidingWindow, slides
@@ -64,7 +64,7 @@ def groups_maker(query: Query, window: int) -> GroupsMaker:
     """What makes the groups of a window of the rows of its panes."""
     sessions = sessions_of(query)
     if sessions is None:
-        return GroupMaker(query.program)
+        return BagGroups(query)
     return EndedSessions(sessions, query.window.window_end_us(window))
 
 
@@ -82,18 +82,18 @@ class WindowGroups:
     def stamps(self, query: Query, window: int, *, kept_through: int) -> Stamps:
         """By which one knows whether a window has changed."""
         panes = query.window.panes_of(window)
-        return LedgerPanes(self._ledger, str(query.id), kept_through=kept_through).stamps(panes)
+        return self._ledger.pane_stamps(str(query.id), panes, kept_through=kept_through)
 
     def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
         """Raises ``PaneIsLarge`` where it takes more memory than it may."""
         panes = LedgerPanes(self._ledger, str(query.id), kept_through=kept_through)
         if not is_built_up(query):
-            return GroupMaker(query.program).groups([panes.rows(pane) for pane in sorted(stamps)])
+            return BagGroups(query).groups([panes.rows(pane) for pane in sorted(stamps)])
         built = self._sliding_of(query).build(window, stamps, panes)
         self._make_room(query)
         if built.difference:
             self._differs(query, built.difference)
-        return GroupMaker(query.program).folded(built.groups)
+        return BagGroups(query).folded(built.groups)
 
     def forget(self, query: str) -> None:
         """It was removed."""

@@ -46,8 +46,6 @@ from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.source_state import SourceState
-from headwater.store.follow.directories import Reach
-from headwater.store.follow.listing import Closed
 from headwater.store.follow.poll import Poll
 from headwater.store.input.finite import FiniteInput
 from headwater.store.past.past_input import PastInput
@@ -121,7 +119,7 @@ class Feeder:
             cube,
             self._inputs,
             now_s=now_s,
-            bounds_of=self._bounds_of,
+            bounds_of=self._sources.bounds_of,
             begin_late=begin_late,
             read_past=read_past,
             failed=self._have_patience,
@@ -246,7 +244,12 @@ class Feeder:
 
     async def _look_after_all(self) -> None:
         if self._has_news and self._host is not None:
-            self._serve(self._host)
+            # All queries are handed over again: a host that several sites share drops a query when
+            # a site that has it removes it and no other one is served with it yet.
+            for followed in self.followed.values():
+                for query in followed.queries.values():
+                    self._host.install(query)
+            self._host.serve(self.site, self)
             self._has_news = False
         self._pasts.end()
         for key in list(self._leaving):
@@ -254,14 +257,6 @@ class Feeder:
         for followed in list(self.followed.values()):
             await self._attend(followed)
             await self._begin_pasts(followed)
-
-    def _serve(self, host: SiteHost) -> None:
-        """All queries are handed over again: a host that several sites share drops a query when
-        a site that has it removes it and no other one is served with it yet."""
-        for followed in self.followed.values():
-            for query in followed.queries.values():
-                host.install(query)
-        host.serve(self.site, self)
 
     async def _attend(self, followed: Followed) -> None:
         """Open the source or poll it, if it is time to. What it raises is its own trouble."""
@@ -312,9 +307,8 @@ class Feeder:
             leaving = self._leaving[key]
             await self._inputs.forget(key, leaving.input)
             del self._leaving[key]
-        opened = await self._inputs.open(
-            followed.first, *followed.place, *self._bounds_of(followed)
-        )
+        bounds = self._sources.bounds_of(followed.source)
+        opened = await self._inputs.open(followed.first, *followed.place, *bounds)
         if not self._lives.is_current(followed):
             opened.close()
             self._leaving.setdefault(key, Leaving(None))
@@ -322,11 +316,6 @@ class Feeder:
         followed.input = opened
         if not self._lives.is_begun(followed):
             followed.unbegun.update(followed.queries)
-
-    def _bounds_of(self, followed: Followed) -> tuple[Closed | None, Reach | None]:
-        """What it does not read though its path names it, and where links may lead."""
-        closed = self._sources.closed_to(followed.source)
-        return closed, self._sources.reach_of(followed.source)
 
     async def _poll(self, followed: Followed, source: SourceInput) -> None:
         lost_chunks = followed.lost_chunks

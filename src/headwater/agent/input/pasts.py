@@ -21,13 +21,14 @@ from headwater.edge.record import UNDECIDED
 from headwater.errors import StoreBroken
 from headwater.plan.query import Query
 from headwater.plan.readings import is_past, past_reading, source_of
+from headwater.plan.sources.source import Source
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.source_state import SourceState
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.listing import Closed
 from headwater.store.past.past_input import PastInput
 
-BoundsOf = Callable[[Followed], tuple[Closed | None, Reach | None]]
+BoundsOf = Callable[[Source], tuple[Closed | None, Reach | None]]
 
 
 class Pasts:
@@ -135,7 +136,7 @@ class Pasts:
         if reading in leaving:
             await self._inputs.forget(reading, leaving.pop(reading).input)
         opened = await self._inputs.open(
-            query, *followed.place, *self._bounds_of(followed), reading
+            query, *followed.place, *self._bounds_of(followed.source), reading
         )
         if not self._lives.is_current(followed) or str(query.id) not in followed.queries:
             opened.close()

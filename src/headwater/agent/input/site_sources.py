@@ -107,19 +107,15 @@ class SiteSources:
             f"opens (open: {opened}); use a relative path, or add it to sources.open"
         )
 
-    def closed_to(self, source: Source) -> ClosedFiles | None:
-        """The files that this source may not read, wherever links lead; None: there are none."""
+    def bounds_of(self, source: Source) -> tuple[ClosedFiles | None, Reach | None]:
+        """The files that this source may not read, wherever links lead; None: there are none. And
+        where links may lead: to what is open here. A declared source is the site's own word, and so
+        are the links in it: None, anywhere."""
         own = self.declared(source)
         places = {name: self._place_of(one.source) for name, one in self._declared.items()}
         mine = [] if own is None else [places.pop(own.name)]
-        return ClosedFiles(list(places.values()), own=mine) if places else None
-
-    def reach_of(self, source: Source) -> Reach | None:
-        """Where links may lead: to what is open here. A declared source is the site's own word, and
-        so are the links in it: None, anywhere."""
-        if self.declared(source) is not None:
-            return None
-        return Reach([self._config.data, *self._config.open])
+        closed = ClosedFiles(list(places.values()), own=mine) if places else None
+        return closed, None if own is not None else Reach([self._config.data, *self._config.open])
 
     def _ways_of(self, source: Source) -> set[Parts]:
         """A declared path as it is written, and by the true path of where its signs begin."""

@@ -27,7 +27,8 @@ def split_extreme(name: str, types: tuple[str, ...]) -> Split:
     if is_nested(argument):
         raise UnfitArguments(
             f"{name} takes a value that is not nested, got {argument}; take one out of it, as in "
-            "a.b, tags[0], m['key'] or array_max(tags)"
+            f"a.b, tags[0], m['key'] or array_max(tags); for what goes with the {name}imum write "
+            f"{name}_by(x, y)"
         )
     return Split(argument, (PartialColumn(name, argument, f"{name.upper()}({{x}}){{filter}}"),))
 

@@ -22,6 +22,9 @@ import pyarrow as pa
 from headwater.algebra.aggregates.merge_lists import LISTED, Lists, as_they_are, column_of
 from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule, Types
 
+COUNT_MAX = 2.0**62
+"""Nobody has so many records; a count from the wire may say more, and stays a number."""
+
 
 def moments_fault(types: Types) -> str | None:
     is_state = pa.types.is_int64(types[0]) and all(map(pa.types.is_float64, types[1:]))
@@ -72,7 +75,8 @@ def _centre(lists: Lists, column: int) -> tuple[Bits, Bits, Bits, Bits]:
 
 
 def _state(count: Bits, merged: list[Bits], missing: list[Bits], types: Types) -> Columns:
-    columns = [column_of(count.astype(np.int64), np.zeros(len(count), bool), types[0])]
+    whole = np.clip(count, -COUNT_MAX, COUNT_MAX).astype(np.int64)
+    columns = [column_of(whole, np.zeros(len(count), bool), types[0])]
     columns += [
         column_of(np.where(no, 0.0, values), no, arrow)
         for values, no, arrow in zip(merged, missing, types[1:], strict=False)

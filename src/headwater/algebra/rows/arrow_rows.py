@@ -101,10 +101,10 @@ class ArrowMerger:
         fitting = [(one, one.rule.fits(one.of(grouped), one.types)) for one in self._states]
         masks = [mask for _, mask in fitting if mask is not None]
         if not masks:
-            return self.fitting(self._wanted(self._lowered(grouped)))
+            return self.fitting(self._lowered(grouped))
         fits = np.logical_and.reduce(masks)
         apart = table.take(self._row_numbers(prepared, ~fits))
-        merged = self._wanted(self._lowered(grouped.filter(pa.array(fits))))
+        merged = self._lowered(grouped.filter(pa.array(fits)))
         keys = grouped.select(self._keys).rename_columns(self.key_names)
         columns = tuple(n for state, mask in fitting if mask is not None for n in state.names)
         return Groups(merged, apart, keys.filter(pa.array(~fits)), int((~fits).sum()), columns)
@@ -132,10 +132,6 @@ class ArrowMerger:
         """Of rows that have each group once, and none that overflows."""
         none = self.none()
         return Groups(merged, none, none.select(self.key_names), 0, ())
-
-    def _wanted(self, merged: pa.Table) -> pa.Table:
-        """The first rows, where only those are asked for: a rank may be taken early over rows."""
-        return merged if self._first is None else first_rows(merged, self._first)
 
     def size_bytes(self, rows: pa.Table) -> int:
         return int(rows.nbytes)
@@ -182,11 +178,13 @@ class ArrowMerger:
         return pc.list_flatten(lists)
 
     def _lowered(self, grouped: pa.Table) -> pa.Table:
-        """Merged columns in the types that the query declares."""
+        """Merged columns in the types that the query declares; of rows of which only the first are
+        asked for, those: a rank may be taken early over rows."""
         columns = grouped.select(self._keys).columns
         for state in self._states:
             columns += state.rule.lower(state.of(grouped), state.types)
-        return pa.Table.from_arrays(columns, schema=self.schema)
+        merged = pa.Table.from_arrays(columns, schema=self.schema)
+        return merged if self._first is None else first_rows(merged, self._first)
 
 
 class _State(msgspec.Struct, frozen=True):

@@ -91,8 +91,11 @@ class CoarserGroups:
 
     def groups(self, found: Groups) -> Groups:
         """``found`` are the groups by all keys. Where one of them overflows, so do those that it is
-        part of: nobody knows their values."""
-        coarse = self._merger.groups([self._of_set(found.merged, one) for one in self._sets])
+        part of: nobody knows their values. One set after the other, as no two have a group in
+        common: what is merged at a time is never larger than what was found."""
+        coarse = _joined(
+            [self._merger.groups([self._of_set(found.merged, one)]) for one in self._sets]
+        )
         if not found.overflowing_count:
             return coarse
         names = self._merger.key_names
@@ -121,6 +124,17 @@ class CoarserGroups:
         columns += rows.columns[len(self._names) :]
         fields = [self._merger.schema.field(at) for at in range(len(columns))]
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _joined(parts: Sequence[Groups]) -> Groups:
+    """Of groups none of which is in two parts."""
+    return Groups(
+        pa.concat_tables([one.merged for one in parts]),
+        pa.concat_tables([one.apart for one in parts]),
+        pa.concat_tables([one.overflowing for one in parts]),
+        sum(one.overflowing_count for one in parts),
+        tuple(dict.fromkeys(name for one in parts for name in one.columns)),
+    )
 
 
 def without(rows: pa.Table, out: pa.Table, names: Sequence[str]) -> pa.Table:

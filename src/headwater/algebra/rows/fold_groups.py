@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.aggregates import FOLDS
-from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX
+from headwater.algebra.aggregates.growing.fold_lists import WHY_LEFT_OUT
 from headwater.algebra.aggregates.growing.fold_rule import FoldRule, OwnedRows, are_there
 from headwater.algebra.aggregates.merge_rule import Bits
 from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
@@ -170,7 +170,7 @@ class _Folder:
             overflowing=pa.concat_tables([folded.overflowing, out]),
             overflowing_count=folded.overflowing_count + int((~fits).sum()),
             columns=(*folded.columns, *left_out),
-            reason=f"a list has more than {LIST_VALUES_MAX} values, or a sum leaves its type",
+            reason=WHY_LEFT_OUT,
         )
 
     def _owners(self, rows: pa.Table, groups: pa.Table) -> Bits:

@@ -22,6 +22,7 @@ out, and counted.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -166,6 +167,25 @@ def find_sessions(codes: Numbers, first_us: Numbers, last_us: Numbers, *, gap_us
     numbers = np.empty(count, np.int64)
     numbers[order] = np.cumsum(is_new) - 1
     return Found(numbers, first[starts], np.maximum.reduceat(last, starts))
+
+
+def problem_with_times(rows: Any, sessions: Sessions, pane: int) -> str | None:
+    """What is wrong with the fragments of a pane, for people; None: each has its times there, the
+    first before the last. One that does not could take the records that others have of its key into
+    a session that no window answers."""
+    if not isinstance(rows, pa.Table) or not rows.num_rows:
+        return None
+    names = (sessions.first, sessions.last)
+    types = {name: field.type for name, field in zip(rows.column_names, rows.schema, strict=True)}
+    if not all(name in types and pa.types.is_timestamp(types[name]) for name in names):
+        return "no times of sessions"
+    first, last = (rows.column(name) for name in names)
+    if first.null_count or last.null_count:
+        return "a fragment of a session without a time"
+    first_us, last_us = _times_us(first), _times_us(last)
+    start_us, end_us = pane * sessions.gap_us, (pane + 1) * sessions.gap_us
+    are_there = (start_us <= first_us) & (first_us <= last_us) & (last_us < end_us)
+    return None if are_there.all() else "a fragment of a session with times beyond its pane"
 
 
 def _times_us(column: pa.ChunkedArray) -> Numbers:

@@ -29,6 +29,12 @@ def up(
     relays: Annotated[
         int | None, typer.Option(help="Agents without Spark, which only carry. Default: none.")
     ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is said of a site, as site1:tier=edge or '*:region=eu'; may be repeated."
+        ),
+    ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Stay, and start again agents that end.")
     ] = False,
@@ -41,12 +47,17 @@ def up(
     """
     from headwater.local import keeping
     from headwater.local import up as local
+    from headwater.local.site_labels import read_labels
 
+    labels = read_labels(label or ())
     with local.starting(directory):
         roster = local.lay_out(
-            directory, site_count=SITES if sites is None else sites, relays=relays or 0
+            directory,
+            site_count=SITES if sites is None else sites,
+            relays=relays or 0,
+            labels=labels,
         )
-        other = local.not_laid_out(roster, site_count=sites, relays=relays)
+        other = local.not_laid_out(roster, site_count=sites, relays=relays, labels=labels)
         if other:
             say(f"{directory}: {other}")
         running = local.start(directory, say=say)

@@ -53,7 +53,8 @@ def apply_ack(
             telling.speak_again()
         return []
     heard = _meet_root(state, ack)
-    state.hear_others(_later(ack.sites_clock_s, ack.age_s), now_s=now_s)
+    sites_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
+    state.hear_others(sites_s, now_s=now_s)
     state.hear_awaited(ack.awaited_from)
     leaf = ack.leaf_of(telling.ordinal)
     if leaf is None and (state.book.flights or state.book.doubtful):
@@ -88,10 +89,6 @@ def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:
     return [MarkUnacked(state.id), Notice("edge", "root began anew", text)]
 
 
-def _later(clock_s: float | None, age_s: float) -> float | None:
-    return None if clock_s is None else clock_s + age_s
-
-
 def _hear_greetings(
     edge: QueryEdge, leaf: AckLeaf, *, age_s: float, now_s: float
 ) -> list[Outlived | Notice]:
@@ -110,7 +107,9 @@ def _hear_greetings(
             return _went_back(state, greeting)
         state.put(telling.hear_greeting(state.record, greeting), News.RECORD)
         state.closes.greeted(greeting.number)
-        edge.beginning.hear_former(_later(greeting.former_clock_s, age_s), now_s=now_s)
+        former_s = greeting.former_clock_s
+        former_s = None if former_s is None else former_s + age_s
+        edge.beginning.hear_former(former_s, now_s=now_s)
     return []
 
 
@@ -207,7 +206,7 @@ def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now
     for wanted in ack.wanted:
         pane = wanted.pane
         is_ours = wanted.sites >> telling.ordinal & 1 and pane >= state.record.lowest()
-        if not is_ours or pane in book.making or state.is_declined(pane):
+        if not is_ours or pane in book.making or pane in state.declined:
             continue
         if not book.is_wanted_anew(pane, again_s=again_s, count_max=limit, now_s=now_s):
             continue
@@ -233,7 +232,7 @@ def _alarms(state: QueryState, view: AckView, carriers_of: CarriersOf) -> list[H
     claims = ranges.normal(
         gap
         for first, last in _claims(state, view)
-        for open_first, open_last in state.undeclined(first, last)
+        for open_first, open_last in state.declined.gaps(first, last)
         for gap in telling.unalarmed(open_first, open_last)
     )
     heard: list[Heard] = []

@@ -124,17 +124,13 @@ class Sending:
 
 def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -> list[Send]:
     """One send for each update, so that none is larger than an update may be."""
-    return [
-        Send(
-            query=state.id,
-            pane=pane,
-            updates=_rows_of(update),
-            coverage=_coverage(state, pane, update, lane),
-            lane=lane,
-            row_bytes=state.book.bytes_of(pane, update),
-        )
-        for update in updates
-    ]
+    sends = []
+    for update in updates:
+        rows = () if update == EMPTY_CLOSE else ((update, update),)
+        coverage = _coverage(state, pane, rows, lane)
+        row_bytes = state.book.bytes_of(pane, update)
+        sends.append(Send(state.id, pane, rows, coverage, lane, row_bytes))
+    return sends
 
 
 def join_states(sends: Sequence[Send], states: Iterable[QueryState]) -> list[Send]:
@@ -166,22 +162,19 @@ def _continues(before: Send, send: Send, state: QueryState) -> bool:
     )
 
 
-def _rows_of(update: int) -> Ranges:
-    return () if update == EMPTY_CLOSE else ((update, update),)
-
-
-def _coverage(state: QueryState, pane: int, update: int, lane: Lane) -> Coverage:
-    """The short form only where the root knows this incarnation, and never in a spare.
+def _coverage(state: QueryState, pane: int, updates: Ranges, lane: Lane) -> Coverage:
+    """The short form only where the root knows this incarnation, and never in a spare. Without
+    updates it is an empty close.
 
     Of a pane that can't be exact the state tells the close; see ``QueryState.count``.
     """
     ordinal, incarnation = state.telling.ordinal, state.telling.incarnation
     count = state.book.updates_of(pane)
-    is_doubted = update != EMPTY_CLOSE and state.is_doubted(pane)
+    is_doubted = bool(updates) and state.is_doubted(pane)
     if state.telling.is_greeted and lane is not Lane.SPARE and not is_doubted:
-        if update == EMPTY_CLOSE:
+        if not updates:
             return Coverage.of_empty(ordinal, incarnation)
         if count == 1:
             return Coverage.of_whole(ordinal, incarnation)
     closed_at = None if is_doubted else count
-    return Coverage.of_part(ordinal, incarnation, updates=_rows_of(update), closed_at=closed_at)
+    return Coverage.of_part(ordinal, incarnation, updates=updates, closed_at=closed_at)

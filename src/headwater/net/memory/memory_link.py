@@ -90,9 +90,18 @@ class MemoryLink:
         assert isinstance(data, bytes), "wires carry bytes"
         self._counters.received_bytes += len(data)
         self._splitter.feed(data)
-        found = [self._assembler.add(f, now_s=self._loop.time()) for f in self._splitter.frames()]
-        decoded = [self._decode(one.body, one.delay_s) for one in found if one is not None]
-        messages = [message for message in decoded if message is not None]
+        messages: list[Message] = []
+        for frame in self._splitter.frames():
+            arrived = self._assembler.add(frame, now_s=self._loop.time())
+            if arrived is None:
+                continue
+            try:
+                message = self._codec.decode(arrived.body, delay_s=arrived.delay_s)
+            except Refused as refused:
+                self._refused[refused.reason] += 1
+                continue
+            if not isinstance(message, CertificateTold):
+                messages.append(message)
         self._counters.received_messages += len(messages)
         return messages
 
@@ -109,14 +118,6 @@ class MemoryLink:
         self._is_open = False
         self._in_flight.clear()
         return [aged(message, s) for message, s in self.queue.unsent(now_s=self._loop.time())]
-
-    def _decode(self, body: bytes, delay_s: float) -> Message | None:
-        try:
-            found = self._codec.decode(body, delay_s=delay_s)
-        except Refused as refused:
-            self._refused[refused.reason] += 1
-            return None
-        return None if isinstance(found, CertificateTold) else found
 
     def _write_soon(self) -> None:
         if not self._is_writing:

@@ -67,7 +67,8 @@ class Frame(NamedTuple):
 def encode_frame(kind: Kind, stream: Stream, payload: bytes) -> bytes:
     assert len(payload) <= FRAME_BYTES_MAX, "a sender cuts messages before framing them"
     kind_byte = kind | stream << 4
-    return HEADER.pack(len(payload), kind_byte, _crc(kind_byte, payload)) + payload
+    crc = zlib.crc32(payload, zlib.crc32(bytes((kind_byte,))))
+    return HEADER.pack(len(payload), kind_byte, crc) + payload
 
 
 class FrameSplitter:
@@ -87,29 +88,24 @@ class FrameSplitter:
 
     def frames(self) -> Iterator[Frame]:
         """The frames that are complete. Stop when you like; the rest comes with the next call."""
-        while (frame := self._next()) is not None:
-            yield frame
-
-    def _next(self) -> Frame | None:
-        if len(self._buffer) < 4:
-            return None
-        length = int.from_bytes(self._buffer[:4], "big")
-        if length > self._frame_bytes_max:
-            raise Refused(
-                Refusal.FRAME_TOO_LONG,
-                f"wanted at most {self._frame_bytes_max} bytes, the header says {length}",
-            )
-        end = HEADER.size + length
-        if len(self._buffer) < end:
-            return None
-        _, kind_byte, crc = HEADER.unpack_from(self._buffer)
-        payload = bytes(self._buffer[HEADER.size : end])
-        if _crc(kind_byte, payload) != crc:
-            raise Refused(Refusal.FRAME_CHECKSUM, f"a frame of {length} bytes does not match")
-        if kind_byte not in _TYPES:
-            raise Refused(Refusal.FRAME_KIND, f"no frame has type {kind_byte}")
-        del self._buffer[:end]
-        return Frame(*_TYPES[kind_byte], payload)
+        while len(self._buffer) >= 4:
+            length = int.from_bytes(self._buffer[:4], "big")
+            if length > self._frame_bytes_max:
+                raise Refused(
+                    Refusal.FRAME_TOO_LONG,
+                    f"wanted at most {self._frame_bytes_max} bytes, the header says {length}",
+                )
+            end = HEADER.size + length
+            if len(self._buffer) < end:
+                return
+            _, kind_byte, crc = HEADER.unpack_from(self._buffer)
+            payload = bytes(self._buffer[HEADER.size : end])
+            if zlib.crc32(payload, zlib.crc32(bytes((kind_byte,)))) != crc:
+                raise Refused(Refusal.FRAME_CHECKSUM, f"a frame of {length} bytes does not match")
+            if kind_byte not in _TYPES:
+                raise Refused(Refusal.FRAME_KIND, f"no frame has type {kind_byte}")
+            del self._buffer[:end]
+            yield Frame(*_TYPES[kind_byte], payload)
 
 
 class Arrived(NamedTuple):
@@ -158,7 +154,3 @@ class _Opened:
         if not 0 <= waited_s <= WAITED_S_MAX:
             raise Refused(Refusal.MALFORMED, f"a message that waited {waited_s} s")
         return Arrived(stream, whole[WAITED.size :], waited_s + max(0.0, now_s - self.since_s))
-
-
-def _crc(kind_byte: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(bytes((kind_byte,))))

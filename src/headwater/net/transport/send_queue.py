@@ -48,9 +48,11 @@ class SendQueue(Generic[Item]):
     def take_frame(self, *, now_s: float) -> bytes | None:
         """The next frame to write, or None. Once the LAST frame of a message is taken here, the
         other side may get it, and the item is forgotten."""
-        stream = self._next_stream()
-        if stream is None:
+        busy = [stream for stream, queue in self._waiting.items() if queue]
+        if not busy:
             return None
+        owed = [one for one in busy if self._owed_bytes.get(one, 0.0) >= CHUNK_BYTES]
+        stream = (owed or busy)[0]
         queue = self._waiting[stream]
         chunk, body_bytes, is_last = queue[0].take_chunk(now_s=now_s)
         self.queued_bytes -= body_bytes
@@ -78,11 +80,6 @@ class SendQueue(Generic[Item]):
 
     def __bool__(self) -> bool:
         return any(self._waiting.values())
-
-    def _next_stream(self) -> Stream | None:
-        busy = [stream for stream, queue in self._waiting.items() if queue]
-        owed = [s for s in busy if self._owed_bytes.get(s, 0.0) >= CHUNK_BYTES]
-        return next(iter(owed or busy), None)
 
     def _charge(self, served: Stream, sent_bytes: int) -> None:
         """Others' bytes put a waiting stream with a share in credit, its own bytes use it up."""

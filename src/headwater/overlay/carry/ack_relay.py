@@ -32,7 +32,7 @@ from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_ack
 from headwater.overlay.messages import AckMessage
-from headwater.overlay.outputs import CONTROL, AckDelivered
+from headwater.overlay.outputs import CONTROL, AckDelivered, Transmit
 from headwater.overlay.ways.pathfinder import Pathfinder
 
 SCATTER = 2_654_435_761
@@ -190,7 +190,7 @@ class AckRelay:
     def _send(self, ack: Acknowledgement, child: str) -> None:
         """A child that can't take it now is owed it."""
         if self._neighbours.is_open(child):
-            self._tray.transmit(child, AckMessage(ack=ack), CONTROL)
+            self._tray.put(Transmit(child, AckMessage(ack=ack), CONTROL))
         else:
             self._cast.owe(ack.query, child)
 

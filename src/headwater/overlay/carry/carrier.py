@@ -24,7 +24,7 @@ from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_summary, problem_with_update
 from headwater.overlay.messages import SummaryMessage
-from headwater.overlay.outputs import LATER, LIVE, Delivered
+from headwater.overlay.outputs import LATER, LIVE, Delivered, Transmit
 from headwater.overlay.ways.router import Router
 
 UNKNOWN_HOP_AGE_S = 0.001
@@ -152,4 +152,4 @@ class Carrier:
                 query = self._router.live.get(summary.query)
                 link.handed_bytes += rows_bytes(summary.rows, query)
             priority = LIVE if summary.lane is Lane.LIVE else LATER
-            self._tray.transmit(hop.site, SummaryMessage(summary=summary), priority)
+            self._tray.put(Transmit(hop.site, SummaryMessage(summary=summary), priority))

@@ -52,7 +52,12 @@ class NetDist:
             self._learn(self._open.popleft())
         pane = self._panes.get(number)
         if pane is None:
-            pane = self._remember(number, birth_s)
+            if len(self._panes) >= PANES_REMEMBERED:
+                oldest = self._panes.pop(next(iter(self._panes)))
+                if self._open and self._open[0] is oldest:
+                    self._learn(self._open.popleft())
+            pane = self._panes[number] = _Pane(birth_s)
+            self._open.append(pane)
         pane.birth_s = min(pane.birth_s, birth_s)
         pane.largest_s = max(pane.largest_s, now_s - pane.birth_s)
         return pane.birth_s
@@ -62,12 +67,3 @@ class NetDist:
         weight = self._alpha if self._is_trained else 1.0
         self.estimate_s += weight * (sample_s - self.estimate_s)
         self._is_trained = True
-
-    def _remember(self, number: int, birth_s: float) -> _Pane:
-        if len(self._panes) >= PANES_REMEMBERED:
-            oldest = self._panes.pop(next(iter(self._panes)))
-            if self._open and self._open[0] is oldest:
-                self._learn(self._open.popleft())
-        pane = self._panes[number] = _Pane(birth_s)
-        self._open.append(pane)
-        return pane

@@ -16,7 +16,7 @@ from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
 from headwater.overlay.message_rules import problem_with_state
 from headwater.overlay.messages import StatesMessage
-from headwater.overlay.outputs import CONTROL, StatesDelivered
+from headwater.overlay.outputs import CONTROL, StatesDelivered, Transmit
 from headwater.overlay.ways.router import ASTRAY_MAX, Router
 
 
@@ -82,7 +82,7 @@ class StateRelay:
             for states in self.batch.take(query_id):
                 version = query.tree_set.version
                 message = StatesMessage(states=states, route=hop.route, plan_version=version)
-                self._tray.transmit(hop.site, message, CONTROL)
+                self._tray.put(Transmit(hop.site, message, CONTROL))
 
     def flush_waiting(self, *, now_s: float) -> None:
         """Again for what had no way at its time."""

@@ -44,20 +44,22 @@ class ClockBounds(msgspec.Struct, frozen=True):
     high_at_s: float = 0.0
 
     def contradicts(self, offset_s: float, *, within_s: float, now_s: float) -> bool:
-        low_s, high_s = self._low_at(now_s) - within_s, self._high_at(now_s) + within_s
-        return not low_s <= offset_s <= high_s
+        low_s, high_s = self._at(now_s)
+        return not low_s - within_s <= offset_s <= high_s + within_s
 
     def clamped(self, offset_s: float, *, now_s: float) -> float:
         """The nearest that can be true."""
-        return min(max(offset_s, self._low_at(now_s)), self._high_at(now_s))
+        low_s, high_s = self._at(now_s)
+        return min(max(offset_s, low_s), high_s)
 
     def width_s(self, now_s: float) -> float:
-        return self._high_at(now_s) - self._low_at(now_s)
+        low_s, high_s = self._at(now_s)
+        return high_s - low_s
 
     def joined(self, newer: ClockBounds) -> ClockBounds:
         """What both prove. If both can't be true, a clock stood still in between."""
         now_s = newer.low_at_s
-        low_s, high_s = self._low_at(now_s), self._high_at(now_s)
+        low_s, high_s = self._at(now_s)
         is_void = newer.low_s > high_s or newer.high_s < low_s
         if newer.life != self.life or is_void or newer.low_s < low_s - ACK_LATE_MAX_S:
             return newer
@@ -66,11 +68,10 @@ class ClockBounds(msgspec.Struct, frozen=True):
         high = (self.high_s, self.high_at_s) if is_higher else (newer.high_s, newer.high_at_s)
         return ClockBounds(self.life, *low, *high)
 
-    def _low_at(self, now_s: float) -> float:
-        return self.low_s - DRIFT_MAX * max(0.0, now_s - self.low_at_s)
-
-    def _high_at(self, now_s: float) -> float:
-        return self.high_s + DRIFT_MAX * max(0.0, now_s - self.high_at_s)
+    def _at(self, now_s: float) -> tuple[float, float]:
+        """Clocks drift apart, and bounds with them."""
+        low_s = self.low_s - DRIFT_MAX * max(0.0, now_s - self.low_at_s)
+        return low_s, self.high_s + DRIFT_MAX * max(0.0, now_s - self.high_at_s)
 
 
 class ClockProofs:

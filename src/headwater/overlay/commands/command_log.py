@@ -93,7 +93,7 @@ class CommandLog:
         return self._is_over(query_id, id_text)
 
     def _is_over(self, query_id: QueryId, id_text: str) -> bool:
-        if id_text in self._ended or self._is_outnamed(id_text):
+        if id_text in self._ended or self._outnamed.get(id_text) in self.live:
             return True
         count = self.counts.get(query_id.installer)
         return count is not None and query_id.counter <= count.number and id_text not in count.live
@@ -192,7 +192,9 @@ class CommandLog:
         live = tuple(
             one
             for one in count.live
-            if one not in self._ended and not self._is_outnamed(one) and not self._is_replaced(one)
+            if one not in self._ended
+            and self._outnamed.get(one) not in self.live
+            and not self._is_replaced(one)
         )
         ended = tuple(one for one in count.ended if not self._is_said(one.id))
         if (live, ended) == (count.live, count.ended):
@@ -254,9 +256,6 @@ class CommandLog:
             for loser, winner in self._outnamed.items()
             if winner in self.live and not self._is_said(QueryId.parse(loser))
         }
-
-    def _is_outnamed(self, id_text: str) -> bool:
-        return self._outnamed.get(id_text) in self.live
 
     def _is_replaced(self, id_text: str) -> bool:
         """Whether its own installer has given its name to a later query, and it is gone here. A

@@ -26,7 +26,7 @@ from headwater.overlay.message_rules import (
     problem_with_known,
 )
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
-from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned
+from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned, Transmit
 from headwater.overlay.ways.pathfinder import Pathfinder
 from headwater.plan.command import Command, Count, Install, Remove
 from headwater.plan.query import QueryId
@@ -231,12 +231,16 @@ class Commands:
         return self._problem_with_count(count)
 
     def _problem_with_words(self, command: Command, count: Count | None) -> str | None:
-        is_counted = isinstance(command, Install) and self.log.is_counted(command_id(command))
-        return (
-            self._problem_with_operator(command, is_counted=is_counted)
-            or self._problem_with_plan(command)
-            or (None if count is None else self._problem_with_counter(count))
-        )
+        is_counted = isinstance(command, Install) and self.log.is_counted(command.query.id)
+        problem = self._problem_with_operator(command, is_counted=is_counted)
+        if problem is not None:
+            return problem
+        if isinstance(command, Install):
+            planner = command.planner
+            if not self._signatures.is_plan_of(planner, command):
+                text = f"plan of {command.query.id}: it is not signed by {planner}"
+                return Untrue.of(LieKind.UNSIGNED, text)
+        return None if count is None else self._problem_with_counter(count)
 
     def _is_news(self, command: Command, count: Count | None) -> bool:
         """Looked at before any signature is: most of what is flooded has been heard before."""
@@ -285,14 +289,6 @@ class Commands:
         self.reconciliation.answer(link.site, ask, now_s=now_s)
 
     # Whose word it is
-
-    def _problem_with_plan(self, command: Command) -> str | None:
-        if not isinstance(command, Install):
-            return None
-        if self._signatures.is_plan_of(command.planner, command):
-            return None
-        text = f"plan of {command.query.id}: it is not signed by {command.planner}"
-        return Untrue.of(LieKind.UNSIGNED, text)
 
     def _problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
         """A certificate that has ended since does not undo what its installer has counted."""
@@ -358,7 +354,7 @@ class Commands:
         nearby = place.children if place.parent is None else (place.parent, *place.children)
         for site in nearby:
             if site != sender and self._neighbours.is_up(site):
-                self._tray.transmit(site, message, CONTROL)
+                self._tray.put(Transmit(site, message, CONTROL))
 
     def _follow(self, now_s: float) -> None:
         """Names that are taken twice, this site's own count by what it has learned; on disk."""

@@ -8,10 +8,11 @@ import msgspec
 
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
+from headwater.algebra.windows.sessions import Sessions
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
 from headwater.plan.command import Install
-from headwater.plan.query import Query, Timing
+from headwater.plan.query import Query
 from headwater.plan.tree import Tree
 
 FEDERATION = ""
@@ -47,6 +48,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """What summaries have, from their first send on, to be in the first answer."""
     place_columns: tuple[PlaceColumn, ...] = ()
     """Keys of its rows that name where they were made."""
+    sessions: Sessions | None = None
+    """Its rows are fragments of sessions, each of which lies in its pane."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -127,7 +130,11 @@ def open_query(
         merger = merger_of(install.query)
     except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
         problem = f"{type(error).__name__}: {error}"
-    root = install.query.root
+    root, timing = install.query.root, install.query.timing
+    # A site closes a window, and sends, ``disorder`` after its end; the root answers at the
+    # deadline. Where that leaves little, most summaries are late whatever a relay does.
+    time_s = max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)
+    sessions = install.query.sessions
     live = LiveQuery(
         id=str(install.query.id),
         root=root,
@@ -136,13 +143,8 @@ def open_query(
         node_set=node_set,
         merger=merger,
         holds_states=install.query.holds_states,
-        time_s=_time_s(install.query.timing),
+        time_s=time_s,
         place_columns=install.query.place_columns,
+        sessions=sessions if isinstance(sessions, Sessions) else None,
     )
     return live, problem
-
-
-def _time_s(timing: Timing) -> float:
-    """A site closes a window, and sends, ``disorder`` after its end; the root answers at the
-    deadline. Where that leaves little, most summaries are late whatever a relay does."""
-    return max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)

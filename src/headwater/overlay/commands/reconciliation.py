@@ -21,7 +21,7 @@ import msgspec
 
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
-from headwater.overlay.outputs import CONTROL
+from headwater.overlay.outputs import CONTROL, Transmit
 from headwater.overlay.tray import Tray
 from headwater.plan.command import Install
 
@@ -69,13 +69,13 @@ class Reconciliation:
         live = tuple(sorted(self._log.live))
         counts = tuple(self._log.counts.values())
         known = CommandsKnown(counts=counts, live=live, plans=dict(self._log.plans()))
-        self._tray.transmit(site, known, CONTROL)
+        self._tray.put(Transmit(site, known, CONTROL))
 
     def receive(self, site: str, known: CommandsKnown, *, now_s: float) -> None:
         """Its later counts have been taken over."""
         wanted = self._log.missing_from(known.live) + self._log.outdated_by(known.plans)
         if wanted:
-            self._tray.transmit(site, AskInstall(ids=tuple(wanted[:ASK_IDS_MAX])), CONTROL)
+            self._tray.put(Transmit(site, AskInstall(ids=tuple(wanted[:ASK_IDS_MAX])), CONTROL))
         if self._log.is_ahead_of(known.counts, known.live, known.plans):
             self.tell(site, now_s=now_s)
 
@@ -99,7 +99,7 @@ class Reconciliation:
         if len(self._asked_s) >= ASKED_MAX:
             self._asked_s.clear()
         self._asked_s[site, query_id] = now_s
-        self._tray.transmit(site, AskInstall(ids=(query_id,)), CONTROL)
+        self._tray.put(Transmit(site, AskInstall(ids=(query_id,)), CONTROL))
 
     def answer(self, site: str, ask: AskInstall, *, now_s: float) -> None:
         """The installs that are live here, with their installers' counts, by which the asker knows
@@ -109,7 +109,9 @@ class Reconciliation:
             if install is not None:
                 command = self.with_age(install, now_s=now_s)
                 count = self._log.counts.get(install.query.id.installer)
-                self._tray.transmit(site, CommandMessage(command=command, count=count), CONTROL)
+                self._tray.put(
+                    Transmit(site, CommandMessage(command=command, count=count), CONTROL)
+                )
 
     def with_age(self, install: Install, *, now_s: float) -> Install:
         """As old as it is now. How long a restored one lay on disk nobody knows, so what it says of

@@ -29,7 +29,7 @@ from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.messages import CoordinatesMessage, Placed
-from headwater.overlay.outputs import CONTROL
+from headwater.overlay.outputs import CONTROL, Transmit
 from headwater.overlay.ways.tree_place import TreePlace
 from headwater.plan.tree import Tree
 
@@ -157,7 +157,7 @@ class Coordinates:
                 told = [placed for placed, by in news if by != site]  # it has said those itself
                 for start in range(0, len(told), PLACED_MAX):
                     part = tuple(told[start : start + PLACED_MAX])
-                    self._tray.transmit(site, CoordinatesMessage(placed=part), CONTROL)
+                    self._tray.put(Transmit(site, CoordinatesMessage(placed=part), CONTROL))
 
 
 def _stepped(known: Coordinate | None, heard: Coordinate) -> Coordinate:

@@ -18,7 +18,7 @@ from headwater.overlay.here import Here
 from headwater.overlay.links.dialling import Backoff, is_dialler
 from headwater.overlay.links.link import PROGRESS_BEATS, PROGRESS_BEATS_PER_LEVEL, Link
 from headwater.overlay.messages import BeatContent, Heartbeat
-from headwater.overlay.outputs import CONTROL, Dial, Hangup
+from headwater.overlay.outputs import CONTROL, Dial, Hangup, Transmit
 from headwater.overlay.ways.pulse_turns import PulseTurns
 from headwater.overlay.ways.root_pulses import RootWay
 
@@ -180,7 +180,7 @@ class Neighbours:
         if roots is not content.roots:
             content = content._replace(roots=roots)
         beat = link.beat(content, needs_link=self._needs(link.site), now_s=now_s)
-        self._tray.transmit(link.site, beat, CONTROL)
+        self._tray.put(Transmit(link.site, beat, CONTROL))
 
     def heard(self, link: Link, *, now_s: float) -> bool:
         """Any message is a sign of life. True where it ends a silence."""

@@ -84,7 +84,8 @@ class Pathfinder:
 
     def relate(self) -> None:
         """Keep links with the parents and children of all trees there are."""
-        places = self.router.places()
+        places = [place for place in self.router.federation if place is not None]
+        places += [one for query in self.router.live.values() for one in query.all_places()]
         self._parents = parents = {one.parent for one in places if one.parent is not None}
         children = {child for one in places for child in one.children}
         self._below = frozenset(self._roster.ordinal_of[child] for child in children)

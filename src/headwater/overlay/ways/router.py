@@ -101,8 +101,3 @@ class Router:
         parent = self.federation_parent
         is_open = parent is not None and self._neighbours.is_open(parent)
         return Hop(parent, route, RESORT) if parent is not None and is_open else None
-
-    def places(self) -> list[TreePlace]:
-        """In the federation's trees and all trees of all queries."""
-        own = [place for place in self.federation if place is not None]
-        return own + [place for query in self.live.values() for place in query.all_places()]

@@ -57,11 +57,8 @@ def glob_fault(path: str) -> str | None:
             f"the path {path[:100]!r} is not admitted; write a glob below the site's data "
             "directory, such as 'access/*.log', or below a directory that the site opens"
         )
-    return _excess(plain_parts(parts), path)
-
-
-def _excess(parts: list[str], path: str) -> str | None:
-    """Every look at the source takes as many walks as the path has patterns."""
+    parts = plain_parts(parts)
+    # Every look at the source takes as many walks as the path has patterns.
     counts = (
         (parts.count(ANY_DEPTH), ANY_DEPTHS_MAX, "** with something between them"),
         (sum(map(has_magic, parts)), PATTERNS_MAX, "folders and files that are patterns"),

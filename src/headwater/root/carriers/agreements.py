@@ -29,7 +29,7 @@ from headwater.algebra.words.acknowledgement import PaneHeld
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes, digest_of
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.root.config import RootConfig
-from headwater.root.pane_board import PaneBoard, Share
+from headwater.root.pane_board import Holding, PaneBoard
 from headwater.root.scoreboard import Scoreboard
 
 AGREED_TOLD_TIMES = 3
@@ -132,7 +132,7 @@ class Agreements:
         self._advance(state.ordinal, through)
         for pane, updates in disputed:
             board = self._scoreboard.open(pane)
-            match = _matched(board.share_of(state.ordinal, life.incarnation), updates)
+            match = _matched(board.holding_of(state.ordinal, life.incarnation), updates)
             if match is _Match.DIFFERS:
                 self._dispute(state.ordinal, board, updates)
             elif match is _Match.LACKS:
@@ -241,11 +241,11 @@ class Agreements:
         says nothing more, and nobody claims that it is exact."""
         if pane in self._table.views[ordinal].declined:
             return True
-        share = self._scoreboard.open(pane).share_of(ordinal, life.incarnation)
-        if share is None or (share.closed_at == 0 and not share.updates):
+        holding = self._scoreboard.open(pane).holding_of(ordinal, life.incarnation)
+        if holding is None or (holding.closed_at == 0 and not holding.updates):
             return True
         told = self._scoreboard.lacked.get(pane, {}).get(ordinal)
-        return share.is_complete and share.closed_at == told
+        return holding.is_complete and holding.closed_at == told
 
     def compare(self, *, done_through: int, now_s: float) -> None:
         """A bounded number of sites whose digests may be equal to what is held by now."""
@@ -280,12 +280,11 @@ class Agreements:
         for board in self._scoreboard.between(first, last):
             updates = 1
             if not board.whole & bit:
-                share = board.shares.get(ordinal)
-                if share is None or share.incarnation != life.incarnation:
+                holding = board.holdings.get(ordinal)
+                if holding is None or holding.incarnation != life.incarnation:
                     continue
-                updates = (
-                    -1 if share.closed_at is None or not share.is_complete else share.closed_at
-                )
+                closed_at = holding.closed_at
+                updates = -1 if closed_at is None or not holding.is_complete else closed_at
             if updates and board.pane not in declined:
                 yield board.pane, updates
 
@@ -321,7 +320,7 @@ class Agreements:
             wanted = None if doubted is None else (doubted, doubted)
         if wanted is not None and wanted[0] <= wanted[1]:
             boards = self._scoreboard.between(*wanted)
-            held = {b.pane: _held(b.share_of(ordinal, life.incarnation)) for b in boards}
+            held = {b.pane: _held(b.holding_of(ordinal, life.incarnation)) for b in boards}
             life.ask = _Ask(*wanted, number, {p: h for p, h in held.items() if h is not None})
             self._asking |= 1 << ordinal
 
@@ -355,14 +354,14 @@ class Agreements:
         if pane in self._table.views[ordinal].declined:
             return True
         board = self._scoreboard.open(pane)
-        share = board.share_of(ordinal, life.incarnation)
-        if share is not None and share.incarnation != life.incarnation:
-            if share.is_bound:
+        holding = board.holding_of(ordinal, life.incarnation)
+        if holding is not None and holding.incarnation != life.incarnation:
+            if holding.is_bound:
                 return True
-            share = None
-        match = _matched(share, updates)
+            holding = None
+        match = _matched(holding, updates)
         if match is _Match.DIFFERS:
-            return _held(share) == ask.held.get(pane) and self._dispute(ordinal, board, updates)
+            return _held(holding) == ask.held.get(pane) and self._dispute(ordinal, board, updates)
         if match is _Match.LACKS:
             self._await(ordinal, life, board, updates)
         return True
@@ -370,7 +369,7 @@ class Agreements:
     def _await(self, ordinal: int, life: _Life, board: PaneBoard, updates: int) -> None:
         """The site has closed the pane with so many updates, and not all are held. It may believe
         that they are: so it is asked for them."""
-        board.add_part(ordinal, Share(life.incarnation, (), updates), life.incarnation)
+        board.add_part(ordinal, Holding(life.incarnation, (), updates), life.incarnation)
         self.touched[board.pane] = board
         self._scoreboard.lacked.setdefault(board.pane, {})[ordinal] = updates
         self.changed[ordinal] = None
@@ -393,8 +392,8 @@ class Agreements:
             self._undoubt(ordinal, life, pane)
         for pane in [pane for pane in life.doubted if pane in counts]:
             board = self._scoreboard.boards.get(pane)
-            share = None if board is None else board.share_of(ordinal, life.incarnation)
-            if _matched(share, counts[pane]) is not _Match.DIFFERS:
+            holding = None if board is None else board.holding_of(ordinal, life.incarnation)
+            if _matched(holding, counts[pane]) is not _Match.DIFFERS:
                 self._undoubt(ordinal, life, pane)
 
     def _undoubt(self, ordinal: int, life: _Life, pane: int) -> None:
@@ -420,8 +419,8 @@ class Agreements:
         for ordinal, updates in list(disputed.items()):
             view = self._table.views[ordinal]
             said = max(updates, view.counts.get(pane, 0))
-            share = board.share_of(ordinal, self._table.present(ordinal))
-            if _matched(share, said) is _Match.AGREES:
+            holding = board.holding_of(ordinal, self._table.present(ordinal))
+            if _matched(holding, said) is _Match.AGREES:
                 del disputed[ordinal]
                 self.changed[ordinal] = None
         if not disputed:
@@ -455,18 +454,18 @@ class Agreements:
         return tuple(PaneHeld(through, named) for through, named in told if through > -FOREVER)
 
 
-def _held(share: Share | None) -> Held | None:
-    return None if share is None else share.as_tuple()
+def _held(holding: Holding | None) -> Held | None:
+    return None if holding is None else holding.as_tuple()
 
 
-def _matched(share: Share | None, updates: int) -> _Match:
+def _matched(holding: Holding | None, updates: int) -> _Match:
     """What is held of a site's pane, and the number of updates that it has signed."""
-    if share is None:
+    if holding is None:
         return _Match.LACKS if updates else _Match.AGREES
-    last = share.updates[-1][1] if share.updates else 0
-    closed_at = share.closed_at
+    last = holding.updates[-1][1] if holding.updates else 0
+    closed_at = holding.closed_at
     if last > updates or (closed_at is not None and closed_at > updates):
         return _Match.DIFFERS
-    if share.is_complete:
+    if holding.is_complete:
         return _Match.AGREES if closed_at == updates else _Match.DIFFERS
     return _Match.LACKS

@@ -185,13 +185,13 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
             text, told = f"{reason}: {said[:REFUSAL_CHARACTERS_MAX]}", told - 1
         yield ordinal, PaneState.DECLINED, text
     for ordinal in bitset.members(listed & board.lacking & ~declined):
-        share = board.shares[ordinal]
-        if share.closed_at is None:
+        holding = board.holdings[ordinal]
+        if holding.closed_at is None:
             yield ordinal, PaneState.OPEN, "it has not closed this pane yet"
         else:
-            lacking = ranges.difference(((1, share.closed_at),), share.updates)
+            lacking = ranges.difference(((1, holding.closed_at),), holding.updates)
             awaited = ranges.count(lacking)
-            reason_text = f"{awaited} of {share.closed_at} updates are awaited"
+            reason_text = f"{awaited} of {holding.closed_at} updates are awaited"
             yield ordinal, PaneState.CLOSED, reason_text
     for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
         view = table.views.get(ordinal)

@@ -46,7 +46,7 @@ from headwater.spark.lines.formats import fields_of
 from headwater.spark.lines.headers import REPLACEMENT
 from headwater.spark.lines.json_fields import JsonFields
 from headwater.spark.lines.named_fields import JournalFields
-from headwater.spark.workers.worker_fields import WorkerFields
+from headwater.spark.workers.made_fields import Made, MadeFields
 from headwater.sql.read.time_of import converted_time, time_inputs
 
 TEXT = "__text_"
@@ -86,9 +86,9 @@ class Parser(msgspec.Struct, frozen=True):
     instead of lines."""
     is_ascii: bool = False
     """No byte of the lines is beyond ASCII, so that all of them are UTF-8."""
-    by_workers: tuple[tuple[str, str], ...] = ()
-    """Columns that workers have made of most lines, with what they made of them
-    (``worker_lines``). The view then has those as well, and lines only where they have not."""
+    made: Made | None = None
+    """Columns that were made of most lines already. The view then has those as well, and lines only
+    where it has not."""
 
     @property
     def columns(self) -> list[str]:
@@ -118,7 +118,7 @@ class Parser(msgspec.Struct, frozen=True):
         is bad, from the view ``lines``. For who asks why a line is bad: also ``TOLD_LINE``,
         ``FAULT`` and each column's ``TEXT``, from a view that has all lines."""
         is_by_rows = self.source.format in COLUMNAR
-        fields = self._fields(by_workers=() if is_explained else self.by_workers)
+        fields = self._fields(None if is_explained else self.made)
         told = self._told(fields) if is_explained else {}
         if is_explained:
             parts = ", ".join(told[name] for name in told if name != FAULT)
@@ -136,7 +136,7 @@ class Parser(msgspec.Struct, frozen=True):
         flags = [f"{self._is_bad(need)} AS {BAD}{n}" for n, need in enumerate(self.needs)]
         return _select([*keep, *map(quoted, self.columns), *flags, *told], f"({typed})")
 
-    def _fields(self, *, by_workers: tuple[tuple[str, str], ...]) -> Fields:
+    def _fields(self, made: Made | None) -> Fields:
         fields = fields_of(
             self.source,
             self.columns,
@@ -144,7 +144,7 @@ class Parser(msgspec.Struct, frozen=True):
             is_quote_free=self.is_quote_free,
             types=self.types,
         )
-        return WorkerFields(fields, by_workers) if by_workers else fields
+        return fields if made is None else MadeFields(fields, made.kinds)
 
     def _text(self, fields: Fields, name: str) -> str:
         """Of a column; of a time that is computed, what it is computed of."""
@@ -202,7 +202,7 @@ class Parser(msgspec.Struct, frozen=True):
         heads = [HEAD] if fields.needs_head() else []
         passed = list(dict.fromkeys([*keep, *lines_told, *heads]))
         is_candidate = self._is_candidate(fields)
-        if isinstance(fields, WorkerFields):
+        if isinstance(fields, MadeFields):
             passed = list(dict.fromkeys([*passed, *fields.columns()]))
             is_candidate = f"{LINE} IS NULL OR ({is_candidate})"
         candidates = f"{lines} WHERE {is_candidate}"
@@ -262,10 +262,10 @@ class Parser(msgspec.Struct, frozen=True):
                 value = f"nullif({text}, '')" if fields.is_empty_null else text
             else:
                 value = conversion(text, column.type, options)
-                if isinstance(fields, JsonFields | WorkerFields):
+                if isinstance(fields, JsonFields | MadeFields):
                     value = fields.vouched(column.name, value)
                 converted.append(f"coalesce({text} <> '', false) AS {quoted(HAS + column.name)}")
-            if isinstance(fields, WorkerFields):
+            if isinstance(fields, MadeFields):
                 value = fields.value(column.name, value)
             converted.append(f"{value} AS {quoted(column.name)}")
         other = converted_time(self.source)

@@ -98,20 +98,20 @@ class GroupFinisher:
 
     def finish(self, query: Query, windows: WindowGroups) -> Finished:
         """Raises ``SparkFailed`` where it is no matter of single groups."""
-        if not self._is_doubted(query):
+        with self._lock:
+            is_doubted = str(query.id) in self._doubted
+        if not is_doubted:
             merged = {window: groups.merged for window, groups in windows.items()}
+            found = ((window, overflowing(groups)) for window, groups in windows.items())
+            left_out = {window: one for window, one in found if one}
             try:
-                return Finished(self._jobs.finish(query, merged), _overflowing(windows))
+                return Finished(self._jobs.finish(query, merged), left_out)
             except GroupFailed as error:
                 log.info("groups of an answer fail", query=str(query.id), error=error.reason)
         search = _Search(self._jobs, query, windows, self._known)
         finished = search.finish()
         self._doubt(query, is_doubted=search.found_any)
         return finished
-
-    def _is_doubted(self, query: Query) -> bool:
-        with self._lock:
-            return str(query.id) in self._doubted
 
     def _doubt(self, query: Query, *, is_doubted: bool) -> None:
         with self._lock:
@@ -357,11 +357,6 @@ class _Search:
         return overflowing(groups) + LeftOut(
             count=len(failing) + len(unresolved), unresolved=len(unresolved), named=named
         )
-
-
-def _overflowing(windows: WindowGroups) -> dict[int, LeftOut]:
-    found = {window: overflowing(groups) for window, groups in windows.items()}
-    return {window: left_out for window, left_out in found.items() if left_out}
 
 
 def overflowing(groups: Groups) -> LeftOut:

@@ -51,8 +51,9 @@ from headwater.spark.site.site_jobs import JOB_S_MAX, JobCancelled, SiteJobs
 from headwater.spark.site.site_part import SharedRun, failure, over_records, result
 from headwater.spark.site.site_sql import HIGH, with_high_time
 from headwater.spark.site.standing_lines import LINES, Analyser, StandingLines
+from headwater.spark.site.standing_objects import StandingObjects
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
-from headwater.spark.workers.worker_lines import WORKER_LINES, LineWorkers
+from headwater.spark.workers.worker_lines import LineWorkers
 from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_workers
 
 log = structlog.get_logger()
@@ -111,6 +112,7 @@ class BatchRunner:
         self._collector = Collector(directory.parent / "rows", learned)
         self._joint = JointRun(self._collector, self._pool)
         self._workers = LineWorkers()
+        self._objects = StandingObjects()
 
     def close(self, *, wait: bool = True) -> None:
         self._pool.shutdown(wait=wait, cancel_futures=True)
@@ -182,6 +184,11 @@ class BatchRunner:
                     )
             except WorkersFailed as error:
                 self._workers.failed(str(error))
+        by_reader = self._objects.parser(session, parser, found, byte_count=byte_count)
+        if by_reader is not None:
+            return self._run_over(
+                session, self._objects, by_reader, group, batches, byte_count=byte_count
+            )
         return self._run_over(session, standing, parser, group, batches, byte_count=byte_count)
 
     def _run_over(
@@ -410,7 +417,7 @@ def _lack_first(counted: Sequence[LineCounts]) -> bool:
 
 
 def _view(parser: Parser) -> str:
-    return WORKER_LINES if parser.by_workers else LINES
+    return LINES if parser.made is None else parser.made.view
 
 
 def _none_in_time(number: int, group: QueryGroup, error: JobCancelled) -> SiteOutcome:

@@ -22,11 +22,12 @@ class Inbox(Protocol):
         """What is read at this site now."""
 
     def runs(self, query_id: str) -> bool:
-        """Whether the query is installed here and not suspended; asked when a batch begins."""
+        """Whether the query is installed here and not suspended."""
 
     def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        """Whether a batch of this reading that begins with this cut is for the query, too. The past
-        of a late query is read by itself, and the live cuts before it came are not for it."""
+        """Whether the query runs here, and a batch of this reading that begins with this cut is for
+        it, too. The past of a late query is read by itself, and the live cuts before it came are
+        not for it."""
 
     def wants_first(self, source: str) -> bool:
         """Whether the lowest record time of the next batch is to be found out."""

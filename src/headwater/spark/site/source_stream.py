@@ -285,12 +285,6 @@ class SourceStream:
             return 0
         return min(bytes_max, short) if way.is_beside else bytes_max
 
-    def _note_batch(self, took_s: float) -> None:
-        """It has the rest of the time to itself that its share leaves to others."""
-        self.was_at_work_s = time.monotonic()
-        share = self._limits.catch_up_share
-        self._rests_until_s = self.was_at_work_s + took_s * (1.0 / share - 1.0)
-
     @property
     def is_at_work(self) -> bool:
         """An offer of it is out."""
@@ -377,7 +371,10 @@ class SourceStream:
         byte_count = sum(chunk.bytes for batch in batches for chunk in batch.chunks)
         took_s = time.monotonic() - began_s
         self._pace.took(byte_count, took_s)
-        self._note_batch(took_s)
+        # It has the rest of the time to itself that its share leaves to others.
+        self.was_at_work_s = time.monotonic()
+        rest_s = took_s * (1.0 / self._limits.catch_up_share - 1.0)
+        self._rests_until_s = self.was_at_work_s + rest_s
 
     def _outcomes(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
         """Of all queries at once, but for those that are suspected of ending JVMs."""
@@ -425,10 +422,7 @@ class SourceStream:
             return SiteBatch(site, (), ())
         first = chunks[0].cut
         queries = tuple(
-            query
-            for query in installed
-            if inbox.runs(str(query.id))
-            and inbox.reads(self.source, str(query.id), first_cut=first)
+            query for query in installed if inbox.reads(self.source, str(query.id), first_cut=first)
         )
         offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
         fence, wants_first = inbox.fence(self.source), inbox.wants_first(self.source)

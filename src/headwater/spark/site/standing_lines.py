@@ -3,7 +3,7 @@
 Spark parses a statement, analyses it, optimizes it and plans it. Batches of a source differ in
 their files alone, so that the first two steps come to the same each time. What they came to is
 kept: the relation over the directory of a batch (``lines``), which is told to list its files anew,
-and the analysed plan of each statement over it. From there on Spark works for each batch.
+and each statement over it, as it was analysed. From there on Spark works for each batch.
 
 Only the lines of files with the same directory and columns are taken for the same relation: files
 that have columns of their own are planned anew each time. Of those that workers read
@@ -21,7 +21,7 @@ from headwater.spark.lines.lines import ONE_TASK_BYTES, Linked, read_lines
 LINES = "__lines"
 """The view of the batch's session."""
 TEXTS_MAX = 64
-"""Statements whose plans are kept; beyond, all are planned again."""
+"""Statements that are kept; beyond, all are analysed again."""
 
 
 class Analyser(Protocol):
@@ -30,28 +30,29 @@ class Analyser(Protocol):
     def sql(self, sqlQuery: str) -> DataFrame: ...
 
 
-class StandingPlans:
-    """The analysed plans of statements over a view. They may come from several threads."""
+class StandingStatements:
+    """What Spark has analysed of statements over a view. They may come from several threads."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
-        self._plans: dict[str, Any] = {}
+        self._analysed: dict[str, Any] = {}
         self._dataset: Any = None
-        """Spark's own way from an analysed plan to a frame; to look it up takes several calls."""
+        """Spark's own way from what is analysed to a frame; to look it up takes several calls."""
 
     def __len__(self) -> int:
-        return len(self._plans)
+        return len(self._analysed)
 
     def clear(self) -> None:
         """The view is another one from now on."""
-        self._plans.clear()
+        self._analysed.clear()
 
     def sql(self, text: str, *, is_kept: bool) -> DataFrame:
         """A statement over the view, and over nothing else that changes. Raises
         ``SPARK_ERRORS``."""
-        plan = self._plans.get(text)
-        if plan is not None:
-            return DataFrame(self._dataset.ofRows(self.session._jsparkSession, plan), self.session)
+        analysed = self._analysed.get(text)
+        if analysed is not None:
+            rows = self._dataset.ofRows(self.session._jsparkSession, analysed)
+            return DataFrame(rows, self.session)
         frame = self.session.sql(text)
         if is_kept:
             self._keep(text, frame)
@@ -61,9 +62,9 @@ class StandingPlans:
         if self._dataset is None:
             jvm: Any = self.session._jvm
             self._dataset = jvm.org.apache.spark.sql.classic.Dataset
-        if len(self._plans) >= TEXTS_MAX:
-            self._plans.clear()
-        self._plans[text] = frame._jdf.queryExecution().analyzed()
+        if len(self._analysed) >= TEXTS_MAX:
+            self._analysed.clear()
+        self._analysed[text] = frame._jdf.queryExecution().analyzed()
 
 
 class StandingLines:
@@ -74,8 +75,8 @@ class StandingLines:
         self._kind: tuple[object, ...] | None = None
         self._frame: DataFrame | None = None
         self._relation: Any = None
-        """The analysed plan of the lines."""
-        self._plans = StandingPlans(session)
+        """The lines, as Spark has analysed them."""
+        self._statements = StandingStatements(session)
 
     def read(self, found: Linked, *, byte_count: int) -> DataFrame:
         """As ``read_lines``, and as the view ``LINES``. Raises ``SPARK_ERRORS``."""
@@ -84,7 +85,7 @@ class StandingLines:
             self._relation.refresh()
             return self._frame
         self._kind, self._frame = None, None
-        self._plans.clear()
+        self._statements.clear()
         frame = read_lines(self.session, found, byte_count=byte_count)
         frame.createOrReplaceTempView(LINES)
         self._relation = frame._jdf.queryExecution().analyzed()
@@ -92,7 +93,7 @@ class StandingLines:
         return frame
 
     def sql(self, sqlQuery: str) -> DataFrame:
-        return self._plans.sql(sqlQuery, is_kept=self._kind is not None)
+        return self._statements.sql(sqlQuery, is_kept=self._kind is not None)
 
 
 def _kind(found: Linked, *, byte_count: int) -> tuple[object, ...] | None:

@@ -115,14 +115,14 @@ def _given_back(files: Sequence[LinkedFile], strict: Strict, layouts: Sequence[L
     """The share of lines that Spark would have to parse after all."""
     lines = given_back = 0
     for file in {files[0], files[-1]}:
-        for block in _sample(file.path, strict.separator):
+        for block in sample_of(file.path, strict.separator):
             for batch in columns_of(block, strict, layouts[file.head]):
                 lines += batch.num_rows
                 given_back += batch.num_rows - batch.column(LINE).null_count
     return given_back / max(lines, 1)
 
 
-def _sample(path: Path, separator: bytes = LINE_FEED) -> Iterator[bytes]:
+def sample_of(path: Path, separator: bytes = LINE_FEED) -> Iterator[bytes]:
     end = min(SAMPLE_BYTES, path.stat().st_size)
     with path.open("rb", buffering=0) as file:
         yield from blocks_of(file, 0, end, separator=separator)
@@ -136,7 +136,7 @@ def _json(parser: Parser, found: Linked, *, tasks: int) -> Reading | None:
     if any(len(path) > 1 for path in paths) or len(set(keys)) < len(keys) or "comment" in options:
         return None
     files = {found.files[0], found.files[-1]}
-    blocks = (block for file in files for block in _sample(file.path))
+    blocks = (block for file in files for block in sample_of(file.path))
     sample = objects_of([line for block in blocks for line in block.splitlines()])
     of_kinds = tuple(kind for _, kind in kinds)
     strict = StrictJson(

@@ -30,9 +30,10 @@ from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.jvm.session import core_count
 from headwater.spark.lines.lines import Linked
 from headwater.spark.lines.parse import Parser
-from headwater.spark.site.standing_lines import StandingPlans
+from headwater.spark.site.standing_lines import StandingStatements
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 from headwater.spark.workers.line_workers import Reading, in_a_file, read_tasks
+from headwater.spark.workers.made_fields import Made
 from headwater.spark.workers.map_in_arrow import map_in_arrow
 from headwater.spark.workers.readings import kinds_of, reading_of
 
@@ -78,7 +79,7 @@ class LineWorkers:
         """Batches for the JVM that are still to come."""
         self._kind: tuple[object, ...] | None = None
         """What the view depends on; None: there is none that can be used."""
-        self._plans: StandingPlans | None = None
+        self._statements: StandingStatements | None = None
 
     def parser(
         self, session: SparkSession, parser: Parser, found: Linked, *, byte_count: int
@@ -98,13 +99,13 @@ class LineWorkers:
         except (*SPARK_ERRORS, OSError) as error:
             self.failed(message_of(error))
             return None
-        return msgspec.structs.replace(parser, by_workers=kinds_of(parser))
+        return msgspec.structs.replace(parser, made=Made(WORKER_LINES, kinds_of(parser)))
 
     def _make_view(self, session: SparkSession, reading: Reading) -> None:
         kind = (session, reading)
         if kind == self._kind:
             return
-        self._kind, self._plans = None, StandingPlans(session)
+        self._kind, self._statements = None, StandingStatements(session)
         session.conf.set(IDLE_SETTING, str(WORKER_IDLE_S_MAX))
         session.conf.set(KILL_SETTING, "true")
         frame_of(session, reading).createOrReplaceTempView(WORKER_LINES)
@@ -113,8 +114,8 @@ class LineWorkers:
     def sql(self, sqlQuery: str) -> DataFrame:
         """A statement over the view, and over nothing else that changes. Raises
         ``SPARK_ERRORS``."""
-        assert self._plans is not None, "a view has been made"
-        return self._plans.sql(sqlQuery, is_kept=True)
+        assert self._statements is not None, "a view has been made"
+        return self._statements.sql(sqlQuery, is_kept=True)
 
     def failed(self, why: str) -> None:
         self._kind = None

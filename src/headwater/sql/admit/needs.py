@@ -156,8 +156,19 @@ def asks_for_all_rows(query: Query) -> bool:
     computed of them, which is what SELECT DISTINCT asks for."""
     program = query.program
     has_only_keys = not program.partials and not folded_columns(program)
-    is_of_rows = "form rows" in _named(query) or has_only_keys
+    is_of_rows = is_bag(query) or has_only_keys
     return is_of_rows and isinstance(program.first, msgspec.UnsetType)
+
+
+def is_bag(query: Query) -> bool:
+    """Whether beside each row stands how often it occurs."""
+    counts = [one.type for one in query.program.partials]
+    return "form rows" in _named(query) and counts == ["bigint"]
+
+
+def copies_column(query: Query) -> str | None:
+    """The partial column that says so; None: rows do not travel as a bag."""
+    return query.program.partials[0].name if is_bag(query) else None
 
 
 def check_needs(query: Query) -> None:

@@ -14,9 +14,15 @@ _ADMITTED = (
 _ADVICE = {
     "joins": "joins are not available: a stream reads one source; put what you need into the "
     "source's records, or join the answers",
+    "outer_views": "joins are not available, also with LATERAL; write LATERAL VIEW OUTER "
+    "explode(tags) t AS tag for all records, and LATERAL VIEW for those that have a tag",
     "sort": "SORT BY is not available; write ORDER BY, which holds for each window's answer",
     "cluster": "CLUSTER BY is not available; write ORDER BY, which holds for each window's answer",
     "distribute": "DISTRIBUTE BY is not available; sites group by themselves",
+    "pivots": "PIVOT is not available; write an aggregate for each value, as in sum(bytes) FILTER "
+    "(WHERE status = 200) AS s200",
+    "unpivots": "UNPIVOT is not available; write LATERAL VIEW explode(map('a', a, 'b', b)) AS "
+    "name, value",
     "sample": "TABLESAMPLE is not available: a sample would not be the same at two sites",
 }
 
@@ -32,6 +38,7 @@ def check_shape(statement: exp.Expr) -> exp.Select:
     """The SELECT, once it has only clauses that a stream can have. Raises ``Objection``."""
     if not isinstance(statement, exp.Select):
         raise Objection(None, NOT_ONE_SELECT.get(type(statement), f"wanted {EXAMPLE}"))
+    _check_nothing_beside(statement)
     for name, value in statement.args.items():
         if value and name not in _ADMITTED:
             node = value[0] if isinstance(value, list) else value
@@ -50,11 +57,18 @@ def check_shape(statement: exp.Expr) -> exp.Select:
 
 def _check_subquery(subquery: exp.Subquery) -> None:
     extra = {name for name, value in subquery.args.items() if value} - {"this", "alias"}
-    if extra == {"joins"}:
-        raise Objection(subquery.args["joins"][0], _ADVICE["joins"])
+    _check_nothing_beside(subquery)
     alias = subquery.args.get("alias")
     if extra or (alias is not None and alias.args.get("columns")):
         raise Objection(subquery, "a subquery in FROM is one SELECT with a name, nothing else")
+
+
+def _check_nothing_beside(table: exp.Expr) -> None:
+    for join in table.args.get("joins") or ():
+        is_view = isinstance(join.this, exp.Lateral)
+        raise Objection(join, _ADVICE["outer_views" if is_view else "joins"])
+    for pivot in table.args.get("pivots") or ():
+        raise Objection(pivot, _ADVICE["unpivots" if pivot.args.get("unpivot") else "pivots"])
 
 
 def _check_from(select: exp.Select) -> None:
@@ -69,8 +83,7 @@ def _check_from(select: exp.Select) -> None:
         raise Objection(table, "a stream reads FROM a source by its name; no subqueries")
     extra = [name for name, value in table.args.items() if value and name not in ("this", "alias")]
     is_name = isinstance(table.this, exp.Identifier)
-    if extra == ["joins"]:
-        raise Objection(table.args["joins"][0], _ADVICE["joins"])
+    _check_nothing_beside(table)
     if extra == ["sample"]:
         raise Objection(table, _ADVICE["sample"])
     if extra or not is_name:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from sqlglot import exp
 
 from headwater.algebra.rows.columns import Column
 from headwater.plan.durations import EXAMPLES, duration_us
@@ -22,7 +23,7 @@ from headwater.plan.zones import zone_fault
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
-from headwater.sql.read.sql_text import name_sql
+from headwater.sql.read.sql_text import name_sql, parse_expression
 from headwater.sql.read.statements import ColumnStatement, SourceStatement
 from headwater.sql.read.time_expressions import compile_time
 from headwater.sql.types.type_rules import is_number
@@ -219,6 +220,8 @@ def _time(
     found = {**named.options, **found}
     wanted = options.text("time") or named.time or options.required("time", "'ts'")
     columns = {column.name.lower(): column for column in statement.columns}
+    if options.text("time") is None and named.time:
+        _check_has_time(statement, format_, named.time, text)
     column = columns.get(wanted.strip().strip("`").lower())
     if column is None:
         return _free_name(columns), _time_expression(statement, options, wanted)
@@ -240,6 +243,24 @@ def _time(
             "with timestamp_format = '…' how it is written",
         )
     return _free_name(columns), name_sql(column.name)
+
+
+def _check_has_time(
+    statement: SourceStatement, format_: SourceFormat, time: str, text: str
+) -> None:
+    """Who names columns of a format names those of its time, too."""
+    declared = {column.name.lower() for column in statement.columns}
+    types = dict(LOG_FORMATS[format_].columns)
+    names = [node.name for node in parse_expression(time).find_all(exp.Column)]
+    absent = [name for name in names if name not in declared]
+    missing = [f"{name} {types.get(name, 'string').upper()}" for name in absent]
+    if missing:
+        raise refusal(
+            text,
+            statement.offset,
+            f"format {format_} has its time in {' and '.join(sorted(names))}, which are read where "
+            f"they are named: add {', '.join(missing)}, or say time = '…'",
+        )
 
 
 def _free_name(taken: Collection[str]) -> str:

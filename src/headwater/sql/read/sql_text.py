@@ -4,7 +4,8 @@ sqlglot knows hundreds of functions as nodes of their own, and writes some of th
 than they were read in. That is right for translating between dialects and wrong here: what Spark
 runs must be what was written and checked. So this dialect is Spark's with an empty list of
 functions: every call is an ``Anonymous`` node with a name, which one list admits or doesn't, and
-reading and writing again changes nothing but space and case.
+reading and writing again changes nothing but space and case, and the few forms that ``long_forms``
+says at full length.
 """
 
 import logging
@@ -19,6 +20,8 @@ from sqlglot.errors import ParseError, SqlglotError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from headwater.sql.read.long_forms import long_form
+
 TOKENS_MAX = 20_000
 """A text with more is refused before it is parsed."""
 UNIT_FUNCTIONS = (
@@ -27,6 +30,21 @@ UNIT_FUNCTIONS = (
 """Of three arguments, their first is the word for a unit."""
 NESTING_MAX = 64
 """Brackets within brackets; sqlglot descends by recursion."""
+
+
+WORD_SHOWN = 40
+"""Characters of a word that a message quotes."""
+_INSTEAD = {
+    "EMIT": "leave EMIT out: a window is answered when it is complete, or at its deadline",
+    "TOP": "for the first rows write ORDER BY … LIMIT 10 at the end",
+    "FETCH": "for the first rows write ORDER BY … LIMIT 10 at the end",
+    "&&": "write AND",
+    "WINDOW": "there is no clause WINDOW: write PARTITION BY and ORDER BY within OVER (…)",
+    "AS": "an alias stands in SELECT, and can be grouped by: SELECT window(…) AS w … GROUP BY w",
+    "MOD": "write a % b, or mod(a, b)",
+    "AGGREGATE": "write SELECT … GROUP BY",
+}
+"""Words of other dialects, and what is written here."""
 
 
 class Unreadable(Exception):
@@ -97,7 +115,8 @@ def parse_tokens(tokens: Sequence[Token], text: str) -> exp.Expr:
     try:
         statements = _DIALECT.parser().parse(list(tokens), text)
     except _ParseErrorAt as error:
-        raise Unreadable(_as_plain_text(str(error)), error.offset) from error
+        said = _as_plain_text(str(error), _around(tokens, error.offset))
+        raise Unreadable(said, error.offset) from error
     except (SqlglotError, RecursionError, ValueError) as error:
         raise Unreadable("this statement is not understood", start) from error
     if len(statements) != 1 or statements[0] is None:
@@ -167,17 +186,34 @@ def placed(new: exp.Expr, old: exp.Expr) -> exp.Expr:
     return new
 
 
-def _as_plain_text(message: str) -> str:
-    """sqlglot's messages name its own classes where something is missing."""
+def _around(tokens: Sequence[Token], offset: int) -> tuple[str, str]:
+    """What stands before the place, and what came there; empty at the ends."""
+    place = next((n for n, token in enumerate(tokens) if token.start >= offset), len(tokens))
+    if place == len(tokens) - 1 and tokens[place].end < offset:
+        place += 1
+    before = tokens[place - 1].text if place else ""
+    return before, tokens[place].text if place < len(tokens) else ""
+
+
+def _as_plain_text(message: str, around: tuple[str, str]) -> str:
+    """sqlglot's messages name its own classes where something is missing, and never what came."""
+    before, came = around
+    got = f"got `{came[:WORD_SHOWN]}`" if came else "got the end of the statement"
     if "missing for" in message or "Expression expected" in message:
-        return "something is missing here, or a word is at the wrong place"
+        return f"something is missing here, or a word is at the wrong place; {got}"
     if "TYPE after CAST" in message:
-        return "wanted a type here, such as BIGINT, DOUBLE, DECIMAL(10, 2), STRING, TIMESTAMP"
+        return (
+            f"wanted a type here, such as BIGINT, DOUBLE, DECIMAL(10, 2), STRING, TIMESTAMP; {got}"
+        )
     if "nexpected token" in message:
-        return "this word or sign was not expected here"
+        word = next((one for one in (came.upper(), before.upper()) if one in _INSTEAD), "")
+        instead = _INSTEAD.get(
+            word, "look at what stands before it: a comma or an operator may lack"
+        )
+        return f"`{came[:WORD_SHOWN]}` was not expected here; {instead}"
     if message.startswith("Expecting "):
-        return f"wanted `{message.removeprefix('Expecting ')}` here"
-    return message[0].lower() + message[1:] if message else "not understood here"
+        return f"wanted `{message.removeprefix('Expecting ')}` here, {got}"
+    return message[0].lower() + message[1:] if message else f"not understood here; {got}"
 
 
 def _check_size(tokens: Sequence[Token]) -> None:
@@ -219,15 +255,15 @@ def _check_no_substitution(text: str, start: int, end: int) -> None:
 
 
 def _plain(tree: exp.Expr) -> exp.Expr:
-    """r'…' and "…" as the '…' that means the same, and the HOUR of ``timestampadd(HOUR, 1, ts)`` as
-    the word that it is."""
+    """r'…' and "…" as the '…' that means the same, the HOUR of ``timestampadd(HOUR, 1, ts)`` as the
+    word that it is, and the forms of ``long_forms`` at full length."""
 
     def plain(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.RawString):
             return exp.Literal.string(node.name)
         if isinstance(node, exp.Column) and _is_unit(node):
             return exp.Var(this=node.name.upper())
-        return node
+        return long_form(node)
 
     return tree.transform(plain)
 

@@ -174,7 +174,18 @@ class _Reader:
                 return self._source()
             if self._take_keyword("STREAM"):
                 return self._stream()
-        raise self._refusal(f"wanted {SHAPE}")
+        raise self._refusal(f"wanted {SHAPE}{self._instead()}")
+
+    def _instead(self) -> str:
+        """What came, and what does that where it is done elsewhere."""
+        words = [token.text.upper() for token in self._tokens[:3]]
+        if words[:2] == ["CREATE", "OR"]:
+            return "; leave OR REPLACE out: `headwater run --replace` replaces streams that changed"
+        if words[0] == "DROP":
+            return "; `headwater remove STREAM` ends a stream"
+        if words[0] in ("SELECT", "WITH", "FROM"):
+            return "; write CREATE STREAM name AS before it"
+        return f"; got `{' '.join(words)}`"
 
     def _source(self) -> SourceStatement:
         name = self._name("the source's name")
@@ -199,8 +210,17 @@ class _Reader:
     def _stream(self) -> StreamStatement:
         name = self._name("the stream's name")
         options = self._options()
+        came = self._peek()
+        if name.upper() == "IF" and came is not None and came.text.upper() == "NOT":
+            raise self._refusal(
+                "leave IF NOT EXISTS out: a stream that runs already as it is written goes on"
+            )
         if not self._take_keyword("AS"):
-            raise self._refusal("wanted AS SELECT …")
+            came = self._peek()
+            got = "the end" if came is None else f"`{came.text[:40]}`"
+            raise self._refusal(
+                f"wanted WITH (option = 'value', …) or AS SELECT … behind the name, got {got}"
+            )
         rest = self._tokens[self._next :]
         if not rest:
             raise self._refusal("wanted SELECT …")

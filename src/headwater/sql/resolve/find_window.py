@@ -18,6 +18,7 @@ from headwater.sql.resolve.sequence_windows import (
     read_sequence,
 )
 from headwater.sql.types.call_types import name_of
+from headwater.sql.types.refused_nodes import brief
 
 PANE_US_MIN = 100_000
 """A tenth of a second: below, the work for a pane outweighs the records in it."""
@@ -144,7 +145,9 @@ def _check_time(time: exp.Expr, source: Source, shape: str) -> None:
 def _length(node: exp.Expr, what: str, function: str = "window") -> int:
     us = duration_us(node.name) if isinstance(node, exp.Literal) and node.is_string else None
     if not us:
-        raise Objection(node, f"{function} takes {what} of fixed size in quotes: {EXAMPLES}")
+        raise Objection(
+            node, f"{function} takes {what} of fixed size in quotes: {EXAMPLES}; got {brief(node)}"
+        )
     return us
 
 
@@ -152,7 +155,7 @@ def _start(node: exp.Expr) -> int:
     text = node.name.strip() if isinstance(node, exp.Literal) and node.is_string else ""
     us = duration_us(text.removeprefix("-"))
     if us is None:
-        raise Objection(node, f"window takes a start in quotes: {EXAMPLES}")
+        raise Objection(node, f"window takes a start in quotes: {EXAMPLES}; got {brief(node)}")
     return -us if text.startswith("-") else us
 
 

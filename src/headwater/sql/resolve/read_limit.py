@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headwater.sql.read.objection import Objection
+from headwater.sql.types.refused_nodes import brief
 
 LIMIT_MAX = 1_000_000
 COUNT_DIGITS_MAX = 10
@@ -18,7 +19,9 @@ def read_limit(select: exp.Select) -> int | None:
     count = _count(limit.expression) if isinstance(limit, exp.Limit) else None
     if count is None or not 1 <= count <= LIMIT_MAX:
         raise Objection(
-            limit, f"LIMIT takes a number from 1 to {LIMIT_MAX}, for each window's answer"
+            limit,
+            f"LIMIT takes a number from 1 to {LIMIT_MAX}, for each window's answer, as in LIMIT "
+            f"10; got `{brief(limit)}`",
         )
     return count
 
@@ -30,7 +33,9 @@ def read_offset(select: exp.Select) -> int:
     count = _count(offset.expression)
     if count is None or count > LIMIT_MAX:
         raise Objection(
-            offset, f"OFFSET takes a number from 0 to {LIMIT_MAX}, for each window's answer"
+            offset,
+            f"OFFSET takes a number from 0 to {LIMIT_MAX}, for each window's answer; got "
+            f"`{brief(offset)}`",
         )
     return count
 

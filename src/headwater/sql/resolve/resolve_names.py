@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from headwater.algebra.rows.columns import Column
-from headwater.algebra.rows.nested_types import field_types
+from headwater.algebra.rows.nested_types import element_type, field_types, is_nested
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
@@ -68,7 +68,7 @@ class Names:
             if isinstance(node, exp.Anonymous) and name_of(node) == "struct":
                 return _named_struct(node).transform(resolve)
             if isinstance(node, exp.Dot):
-                return self._below(resolve(node.this), node.expression, node)
+                return self._below(node.this.transform(resolve), node.expression, node)
             if isinstance(node, exp.Column):
                 return self._nested(node) or self._column(node, aliases, alias_first=alias_first)
             return node
@@ -76,14 +76,22 @@ class Names:
         return tree.transform(resolve)
 
     def _nested(self, node: exp.Column) -> exp.Expr | None:
-        """``a.b.c``, where a is a column: as ``a['b']['c']``, in which the column is one. None:
+        """``a.b.c``, where a is a column: as ``a['b']['c']``, in which the column is one. So it is
+        of a struct's fields, of a map's keys, and of the fields of all structs in an array. None:
         it is no such path."""
         parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
         if parts and parts[0].name.lower() in self._qualifiers and len(parts) > 2:
             parts = parts[1:]
         found = self._columns.get(parts[0].name.lower()) if len(parts) > 1 else None
-        if found is None or not found.type.startswith("struct<"):
+        if found is None or parts[0].name.lower() in self._qualifiers:
             return None
+        if not is_nested(found.type):
+            raise Objection(
+                node,
+                f"`{found.name}` is {found.type}, with no `{parts[1].name}` in it; a path goes "
+                "into a struct, a map or an array of structs. Of JSON in a string write "
+                "get_json_object(x, '$.a')",
+            )
         reached: exp.Expr = column(found.name)
         for part in parts[1:]:
             reached = self._below(reached, part, node)
@@ -92,7 +100,8 @@ class Names:
     def _below(self, value: exp.Expr, name: exp.Expr, node: exp.Expr) -> exp.Expr:
         """One step into a struct, by the name that the struct has for it."""
         try:
-            fields = field_types(type_of(value, self.type_of))
+            held = type_of(value, self.type_of)
+            fields = field_types(held) or field_types(element_type(held) or "")
         except Objection:
             fields = {}
         written = next((one for one in fields if one.lower() == name.name.lower()), name.name)
@@ -123,7 +132,9 @@ class Names:
             return self._session_field(node.this, node)
         if qualifier and qualifier not in self._qualifiers:
             raise Objection(
-                node, f"no source `{node.table}`{choices('sources', sorted(self._qualifiers))}"
+                node,
+                f"no source and no column `{node.table}`"
+                f"{choices('sources', sorted(self._qualifiers), near=node.table)}",
             )
         alias = aliases.get(name) if not qualifier else None
         found = self._columns.get(name)
@@ -133,6 +144,8 @@ class Names:
             return placed(column(found.name), node)
         if name == WINDOW_COLUMN and not qualifier:
             return placed(column(WINDOW_COLUMN), node)
+        if name == SESSION_WINDOW and not qualifier and alias is None:
+            raise Objection(node, SESSION_FIELDS)
         if alias is None:
             raise Objection(node, self._unknown(node))
         return _in_brackets(alias, node)

@@ -24,9 +24,10 @@ from headwater.sql.resolve.find_window import (
     is_window_call,
     read_grid,
 )
+from headwater.sql.resolve.group_by import by_number, check_groups, grouped_by
 from headwater.sql.resolve.group_slots import GroupSlots, check_no_aggregate
 from headwater.sql.resolve.name_items import item_name
-from headwater.sql.resolve.read_grouping_sets import grouping_sets, has_sets, listed, with_members
+from headwater.sql.resolve.read_grouping_sets import grouping_sets, has_sets, listed
 from headwater.sql.resolve.read_limit import read_limit, read_offset
 from headwater.sql.resolve.resolve_names import Names, with_window_column
 from headwater.sql.resolve.resolve_ranks import TakenOut, with_ranks
@@ -49,9 +50,9 @@ from headwater.sql.tree.nodes import (
 from headwater.sql.tree.slots import window_field
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.place_functions import ONLY_KEYS, is_place, place_of
+from headwater.sql.types.refused_nodes import brief
 
 ITEMS_MAX = 500
-KEYS_MAX = 100
 
 
 class _Written(msgspec.Struct, frozen=True):
@@ -77,7 +78,7 @@ def resolve_select(
     """
     table = select.args["from_"].this
     alias = table.alias or table.name
-    groups = _groups(select)
+    groups = grouped_by(select, is_named=named is not None)
     of_rows = asks_for_rows(select)
     sessions = find_sessions(groups, source, longest_us=session_max_us)
     names = Names(source, alias, gap_us=None if sessions is None else sessions.gap_us)
@@ -88,7 +89,7 @@ def resolve_select(
         grid = _grid(select, groups, source, named, of_rows=of_rows)
     else:
         grid = Grid(sessions.window())
-    _check_groups(groups)
+    check_groups(groups)
     select = _without_stars(select, source if of_rows else None)
     ranks = TakenOut(select)
     select = ranks.select
@@ -151,53 +152,6 @@ def _grid(
     return grid
 
 
-def _groups(select: exp.Select) -> list[exp.Expr]:
-    """What GROUP BY lists, with numbers and aliases of items replaced by the items."""
-    group = select.args.get("group")
-    if group is None:
-        return []
-    if any(value for name, value in group.args.items() if name != "expressions"):
-        raise Objection(
-            group,
-            "GROUP BY takes columns, expressions, and GROUPING SETS, ROLLUP or CUBE of them; no "
-            "ALL, and no WITH ROLLUP, which would have the window in it: write GROUP BY window(…), "
-            "ROLLUP (…)",
-        )
-    return [with_members(element, lambda one: _group(one, select)) for element in group.expressions]
-
-
-def _group(element: exp.Expr, select: exp.Select) -> exp.Expr:
-    if isinstance(element, exp.Literal) and not element.is_string:
-        return _by_number(element, select.expressions, "GROUP BY").unalias()
-    if isinstance(element, exp.Column) and not element.table:
-        for item in select.expressions:
-            is_alias = isinstance(item, exp.Alias) and item.alias.lower() == element.name.lower()
-            if is_alias and is_window_call(item.this):
-                window: exp.Expr = item.this
-                return window
-    return element
-
-
-def _by_number(literal: exp.Literal, items: Sequence[exp.Expr], clause: str) -> exp.Expr:
-    if not literal.name.isdecimal() or not 1 <= int(literal.name) <= len(items):
-        raise Objection(
-            literal, f"{clause} {literal.name}: the SELECT list has columns 1 to {len(items)}"
-        )
-    return items[int(literal.name) - 1]
-
-
-def _check_groups(groups: Sequence[exp.Expr]) -> None:
-    columns = list(listed(groups))
-    if len(columns) > KEYS_MAX:
-        raise Objection(columns[KEYS_MAX], f"more than {KEYS_MAX} columns in GROUP BY")
-    for group in groups:
-        if isinstance(group, exp.Tuple):
-            raise Objection(
-                group, "GROUP BY takes columns and expressions without brackets around several"
-            )
-        check_no_aggregate(group, "an aggregate can't be grouped by")
-
-
 def _without_stars(select: exp.Select, starred: Source | None) -> exp.Select:
     """``starred`` is what a star stands for; None: there are groups, and it stands for nothing."""
     items = list(_unstarred(select, starred))
@@ -232,7 +186,11 @@ def _unstarred(select: exp.Select, starred: Source | None) -> Iterator[exp.Expr]
             yield item
             continue
         if starred is None or any(value for name, value in item.args.items() if name != "this"):
-            raise Objection(item, "SELECT * stands for the columns of rows; name the columns")
+            raise Objection(
+                item,
+                f"`{brief(item)}` stands for the columns of rows, where there is no GROUP BY; name "
+                "the columns (of a window: window.start, window.end)",
+            )
         yield from (placed(column(field.name), item) for field in starred.fields)
 
 
@@ -391,7 +349,7 @@ def _check_order_of_distinct(terms: Sequence[Term], items: Sequence[Item]) -> No
 def _ordered_by(ordered: exp.Ordered, written: Sequence[_Written]) -> exp.Expr:
     expression: exp.Expr = ordered.this.copy()
     if isinstance(expression, exp.Literal) and not expression.is_string:
-        _by_number(ordered.this, [one.expression for one in written], "ORDER BY")
+        by_number(ordered.this, [one.expression for one in written], "ORDER BY")
         return column(written[int(expression.name) - 1].name)
     if isinstance(expression, exp.Column) and expression.name.lower() == "all":
         raise Objection(ordered, "ORDER BY ALL is not available; name the columns")

@@ -39,6 +39,7 @@ from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import name_sql, parse_expression, sql_of
 from headwater.sql.tree.slots import CALL, KEY, NUMBER, slot_of
 from headwater.sql.types.place_functions import place_of
+from headwater.sql.types.refused_nodes import brief
 from headwater.sql.types.type_rules import VOID, is_orderable, type_sql
 
 N = TypeVar("N")
@@ -72,7 +73,10 @@ class Key(msgspec.Struct, frozen=True):
             )
         if has_map(self.type):
             raise Objection(
-                self.expression, "maps are no keys; group by map_keys(m), or by a value, m['key']"
+                self.expression,
+                f"`{brief(self.expression)}` has a map in it, and equal maps can't be told: they "
+                "are no keys, and in no rows; write map_keys(m), or a value, m['key'], and instead "
+                "of * the columns",
             )
         check_travels(self.type, self.expression)
 

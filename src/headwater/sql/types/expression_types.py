@@ -16,6 +16,7 @@ from headwater.sql.read.refusal import choices
 from headwater.sql.read.sql_text import sql_of
 from headwater.sql.types.call_types import call_type, is_integer_literal, name_of
 from headwater.sql.types.declared_types import declared_type, value_type
+from headwater.sql.types.functions import is_written
 from headwater.sql.types.interval_types import (
     family_of,
     interval_arithmetic,
@@ -35,6 +36,7 @@ from headwater.sql.types.type_rules import (
     common_type,
     is_number,
     named_type,
+    no_arithmetic,
 )
 from headwater.sql.types.value_sizes import check_sizes
 
@@ -151,7 +153,7 @@ class _Typing:
         if found is None and left == "date" and right in INTEGERS[:3] and operator in "+-":
             found = "date"
         if found is None:
-            raise Objection(node, _no_arithmetic(operator, left, right))
+            raise Objection(node, no_arithmetic(operator, left, right))
         return found
 
     def _operand(self, node: exp.Expr, other: exp.Expr) -> str:
@@ -175,7 +177,13 @@ class _Typing:
         for operand in (node.left, node.right):
             if not isinstance(operand, exp.DPipe):
                 _require_brackets(node, operand)
-            self._wants(operand, "string", "||")
+            found = self.of(operand)
+            if not is_written(found):
+                raise Objection(
+                    operand,
+                    f"|| takes strings, whole numbers, decimals, truths and times, and "
+                    f"`{brief(operand)}` is {found}; write CAST(… AS STRING)",
+                )
         return "string"
 
     def _logic(self, node: exp.Expr) -> str:
@@ -304,7 +312,7 @@ class _Typing:
 
     def _reached(self, node: exp.Bracket) -> str:
         """A value within another: an array's by its index, a map's by its key, a struct's by its
-        name."""
+        name. A name of an array of structs gives all their fields of that name."""
         found = self.of(node.this)
         within = node.expressions[0] if len(node.expressions) == 1 else None
         is_text = isinstance(within, exp.Literal) and within.is_string
@@ -314,13 +322,10 @@ class _Typing:
                 f"`{brief(node.this)}` is {found}, with nothing in it to reach by […]; of JSON in "
                 "a string write get_json_object(x, '$.a[0]')",
             )
-        fields = {name.lower(): type_ for name, type_ in field_types(found).items()}
-        if fields:
-            name = within.name if is_text else ""
-            if name.lower() not in fields:
-                known = choices("fields", field_types(found), near=name)
-                raise Objection(node, f"no `{name}` in it{known}")
-            return value_type(fields[name.lower()])
+        if field_types(found):
+            return value_type(self._field(node, found, within.name if is_text else ""))
+        if is_text and found.startswith("array<struct<"):
+            return f"array<{self._field(node, element_type(found) or '', within.name)}>"
         index, key = self.of(within), key_type(found)
         if key is not None and common_type(key, index) != key:
             raise Objection(
@@ -329,6 +334,13 @@ class _Typing:
         if key is None and index not in INTEGERS:
             raise Objection(node, "an array takes an index, as in tags[0]")
         return value_type(element_type(found) or "")
+
+    def _field(self, node: exp.Expr, struct: str, name: str) -> str:
+        fields = {known.lower(): type_ for known, type_ in field_types(struct).items()}
+        if name.lower() not in fields:
+            known = choices("fields", field_types(struct), near=name)
+            raise Objection(node, f"no `{name}` in it{known}")
+        return fields[name.lower()]
 
 
 def cast_target(text: str) -> str | None:
@@ -372,17 +384,6 @@ def literal_type(node: exp.Literal) -> str:
     if precision > DECIMAL_DIGITS_MAX:
         raise Objection(node, f"a number has at most {DECIMAL_DIGITS_MAX} digits")
     return decimal_type(precision, len(fraction))
-
-
-def _no_arithmetic(operator: str, left: str, right: str) -> str:
-    if "date" in (left, right) or "timestamp" in (left, right):
-        return (
-            f"`{operator}` has no meaning for {left} and {right}; write ts + INTERVAL '1' HOUR, "
-            "a - b, date_add(d, 1) or datediff(a, b)"
-        )
-    if operator == "+" and "string" in (left, right):
-        return f"`+` adds numbers, got {left} and {right}; write || to join strings, or a CAST"
-    return f"`{operator}` takes numbers, got {left} and {right}; write a CAST"
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:

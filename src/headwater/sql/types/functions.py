@@ -44,9 +44,9 @@ ENTRIES = """
     bitmap_count(binary) bigint
     btrim(string, string?) string
     char chr(bigint) string
-    concat(string...) string
     concat(binary...) binary
     concat(array...) $common
+    concat(text...) string
     concat_ws(string, texts...) string
     contains endswith regexp regexp_like rlike startswith(string, string) boolean
     crc32(bytes) bigint
@@ -262,6 +262,7 @@ KINDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "interval": ("an interval", ()),
     "variant": ("a variant, as parse_json makes it", (VARIANT,)),
     "vector": ("an array of floats", ("array<float>",)),
+    "text": ("a string, whole number, decimal, truth or time", ()),
     "strings": ("an array of strings", ("array<string>",)),
     "texts": ("a string or an array of strings", ("string", "array<string>")),
     "array": ("an array", ()),
@@ -312,6 +313,8 @@ def takes(kind: str, type_name: str, first: str = VOID) -> bool:
             return True
         case "number":
             return is_number(type_name)
+        case "text":
+            return is_written(type_name)
         case "exact":
             return type_name in INTEGERS[:3] or decimal_digits(type_name) is not None
         case "interval":
@@ -345,6 +348,13 @@ def takes(kind: str, type_name: str, first: str = VOID) -> bool:
         case "plain":
             return not is_nested(type_name) and type_name != VARIANT and not family_of(type_name)
     return type_name in KINDS[kind][1]
+
+
+def is_written(type_name: str) -> bool:
+    """True where Spark makes the same text of a value everywhere, and does so by itself beside
+    other texts. A double has as many digits as the Java of its machine gives it."""
+    is_decimal = decimal_digits(type_name) is not None
+    return is_decimal or type_name in ("string", "boolean", "date", "timestamp", VOID, *INTEGERS)
 
 
 def _read(entry: str) -> list[Function]:

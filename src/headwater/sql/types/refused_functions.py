@@ -61,7 +61,7 @@ row_number rank dense_rank: needs OVER, as in row_number() OVER (PARTITION BY wi
 lag lead ntile cume_dist percent_rank counter_diff: needs OVER and all rows in one place; write \
 ORDER BY … LIMIT, which applies to each window's answer, or row_number
 
-window_time: is not available; write window.end
+window_time: takes the window alone, as in window_time(window); write window.end for its end
 
 explode explode_outer posexplode posexplode_outer inline inline_outer: makes several records of \
 one; write LATERAL VIEW explode(tags) AS tag, and then tag

@@ -12,6 +12,10 @@ _ELSEWHERE: dict[type[exp.Expr], str] = {
     exp.Filter: "FILTER belongs to an aggregate, as in count(*) FILTER (WHERE x > 1)",
     exp.Distinct: "DISTINCT needs all values in one place; GROUP BY the column, "
     "and each value is a row of the answer",
+    exp.Tuple: "a list in brackets is not available here; compare one by one, as in a = 1 "
+    "AND b = 2 OR a = 3 AND b = 4",
+    exp.Any: "ANY and SOME stand behind LIKE and ILIKE, with patterns in brackets and no ESCAPE",
+    exp.All: "ALL stands behind LIKE and ILIKE, with patterns in brackets and no ESCAPE",
     exp.Interval: "an INTERVAL stands only beside a timestamp, as in ts + INTERVAL '1' HOUR",
 }
 BRIEF_MAX = 60
@@ -19,16 +23,18 @@ BRIEF_MAX = 60
 
 _NO_SUBQUERY = "subqueries are not available; write the condition or expression itself"
 _ADVICE: dict[type[exp.Expr], str] = {
-    exp.Window: "window functions (OVER) need all records in one place; aggregate with GROUP BY, "
-    "and rank each window's answer with ORDER BY … LIMIT, or with row_number in QUALIFY",
+    exp.Window: "of window functions (OVER) row_number, rank and dense_rank are available; rank "
+    "each window's answer with them in QUALIFY, or with ORDER BY … LIMIT. For a share of the whole "
+    "write GROUP BY window(…), ROLLUP (domain): the row with grouping(domain) = 1 is the whole",
     exp.Subquery: _NO_SUBQUERY,
     exp.Select: _NO_SUBQUERY,
     exp.Exists: _NO_SUBQUERY,
     exp.IgnoreNulls: "IGNORE NULLS is not available, and not needed: aggregates pass over NULL, "
     "any_value too; leave it out",
     exp.RespectNulls: "RESPECT NULLS is not available: aggregates pass over NULL; leave it out",
-    exp.WithinGroup: "WITHIN GROUP needs all values in one place; write percentile_approx(x, 0.5), "
-    "which is within 1% of the value, or listagg(x, ',') in the order of its values",
+    exp.AtTimeZone: "AT TIME ZONE is not available; write from_utc_timestamp(ts, 'Europe/Berlin')",
+    exp.WithinGroup: "WITHIN GROUP goes with listagg alone; for percentile_cont and "
+    "percentile_disc write percentile_approx(x, 0.5), which is within 1% of the value",
 }
 
 

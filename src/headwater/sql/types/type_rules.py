@@ -245,3 +245,15 @@ def _can_cast_nested(source: str, target: str) -> bool:
         return False
     key = can_cast(key_type(source) or "", key_type(target) or "")
     return key and can_cast(element_type(source) or "", element_type(target) or "")
+
+
+def no_arithmetic(operator: str, left: str, right: str) -> str:
+    """What to say where ``arithmetic_type`` has none."""
+    if "date" in (left, right) or "timestamp" in (left, right):
+        return (
+            f"`{operator}` has no meaning for {left} and {right}; write ts + INTERVAL '1' HOUR, "
+            "a - b, date_add(d, 1) or datediff(a, b)"
+        )
+    if operator == "+" and "string" in (left, right):
+        return f"`+` adds numbers, got {left} and {right}; write || to join strings, or a CAST"
+    return f"`{operator}` takes numbers, got {left} and {right}; write a CAST"

@@ -179,6 +179,7 @@ class QuestionRepair:
         if _is_window_like(element):
             return self._take_window(element)
         element.pop()
+        self._take_shown(element)
         if any(map(_is_window_like, element.find_all(exp.Anonymous))):
             self._add_window()
             group = self._select.args["group"]
@@ -187,6 +188,12 @@ class QuestionRepair:
             if known is not None and not is_nested(known.type):
                 group.append("expressions", column(known.name))
         return bool(group.expressions)
+
+    def _take_shown(self, element: exp.Expr) -> None:
+        """A key that can't be one is shown in vain, which need not be said as well."""
+        for index, item in enumerate(self._select.expressions):
+            if item.unalias() == element:
+                self._take_item(index)
 
     def _take_window(self, element: exp.Expr) -> bool:
         """The same call elsewhere means the same window."""
@@ -208,7 +215,20 @@ class QuestionRepair:
 
     def _take_clause(self, name: str) -> bool:
         self._select.set(name, None)
+        if name == "joins":
+            self.take_readers_of(self._of_elsewhere())
         return True
+
+    def _of_elsewhere(self) -> set[str]:
+        """Columns that the source does not have: what was joined to it may have them."""
+        table = self._select.args["from_"].this
+        here = {"", table.alias_or_name.lower()}
+        known = {*self._columns, "window", *(one.alias.lower() for one in self._select.expressions)}
+        return {
+            node.name.lower()
+            for node in self._select.find_all(exp.Column)
+            if node.table.lower() not in here or node.name.lower() not in known
+        }
 
     # Putting in
 
@@ -238,7 +258,7 @@ class QuestionRepair:
     # What stands beside a fault
 
     def _probes(self, unit: exp.Expr, offset: int) -> Iterator[exp.Expr]:
-        if unit.find(exp.Lambda, exp.Select, exp.Window) is not None:
+        if unit.find(exp.Lambda, exp.Select, exp.Window, exp.Join, exp.Pivot) is not None:
             return
         at = [node for node in unit.walk() if (node._meta or {}).get("start") == offset]
         node: Any = at[-1] if at else None

@@ -40,6 +40,7 @@ def stream_warnings(stream: StreamStatement, tree: Node, queries: Sequence[Query
                 stream.select_offset if at is None else at,
                 "a comparison with NULL is never true; write IS NULL or IS NOT NULL",
             )
+    yield from _quoted_columns(stream, tree)
     yield from _timing(stream, queries)
 
 
@@ -62,6 +63,26 @@ def _keys(select: exp.Expr, tree: Node) -> Warnings:
                 at,
                 f"`{key.name}` is a {key.type}, and values that differ in the last digit are two "
                 f"groups; write round({key.name}, 2)",
+            )
+
+
+def _quoted_columns(stream: StreamStatement, tree: Node) -> Warnings:
+    """Elsewhere "domain" is a column; in Spark it is a text."""
+    columns = {column.name.lower() for column in the(tree, Grouped).source.columns}
+    select = stream.select
+    listed = [
+        *select.expressions,
+        *(group.expressions if (group := select.args.get("group")) else ()),
+    ]
+    for one in listed:
+        value = one.unalias()
+        is_text = isinstance(value, exp.Literal) and value.is_string
+        if is_text and value.name.lower() in columns:
+            at = offset_of(one)
+            yield (
+                stream.select_offset if at is None else at,
+                f"'{value.name}' is a text here, the same in every row, and not the column of that "
+                f"name; write {value.name} without quotes, or in backticks",
             )
 
 

@@ -116,8 +116,17 @@ class BatchCommitter:
         )
         known = {query for (query,) in stored}
         new = [result for result in results if result.query not in known]
+        state.refuse_other_epoch(batch.epoch, f"batch {batch.number}")
+        where = f"source {batch.source}, epoch {batch.epoch}, batch {batch.number}"
+        cut = batch.through_cut
+        if cut > state.last_cut:
+            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {cut}")
         is_news = not known and any(has_rows(result) for result in new)
-        self._check(state, batch, is_news=is_news)
+        if is_news and cut <= state.committed_cut:
+            raise StoreError(
+                f"{where}: cut {cut} is committed already (up to {state.committed_cut}); "
+                "begin a new epoch there"
+            )
         self._refuse_unknown(batch, new)
         return known
 
@@ -134,18 +143,6 @@ class BatchCommitter:
                     f"source {batch.source}, batch {batch.number}: results of {name}, of which it "
                     "is not recorded yet whether it reads the past; the batch is tried again"
                 )
-
-    def _check(self, state: SourceState, batch: Batch, *, is_news: bool) -> None:
-        where = f"source {batch.source}, epoch {batch.epoch}, batch {batch.number}"
-        cut = batch.through_cut
-        state.refuse_other_epoch(batch.epoch, f"batch {batch.number}")
-        if cut > state.last_cut:
-            raise StoreError(f"{where}: wanted a cut up to {state.last_cut}, got {cut}")
-        if is_news and cut <= state.committed_cut:
-            raise StoreError(
-                f"{where}: cut {cut} is committed already (up to {state.committed_cut}); "
-                "begin a new epoch there"
-            )
 
     def _written(self, results: Sequence[QueryResult]) -> list[WrittenRows]:
         """The rows that there are on the disk, in the order of panes, without those of panes that

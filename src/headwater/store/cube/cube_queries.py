@@ -156,12 +156,20 @@ class CubeQueries:
         Failures that the record knows of are done with, in this same transaction. What a batch has
         damaged stays so, whether or not the edge has heard of it yet.
         """
-        record = self._with_former_damage(query, record)
         known = self._mirror.change()
-        number = known.numbers.get(query)
-        if number is None or self._manifest.is_kept:
-            number = self._written(query, record)
         former = known.records.get(query)
+        if former is not None and former.damaged != record.damaged:
+            damaged = former.drop_below(record.done_through).damaged
+            damaged = ranges.union(damaged, record.damaged)
+            record = msgspec.structs.replace(record, damaged=damaged)
+        number = known.numbers.get(query)
+        if number is None or self._manifest.is_kept:  # this life has the record in memory
+            (number,) = self._manifest.one(
+                "INSERT INTO queries (name, record) VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
+                (self._manifest.name_prefix + query, msgspec.msgpack.encode(record)),
+            )
+            number = int(number)
         if record.failure_heard > (0 if former is None else former.failure_heard):
             heard = (number, record.failure_heard)
             self._manifest.run("DELETE FROM failures WHERE query = ? AND id <= ?", heard)
@@ -178,22 +186,6 @@ class CubeQueries:
             return "", ()
         numbers = list(self._known.numbers.values())
         return " AND query IN (SELECT value FROM json_each(?))", (str(numbers),)
-
-    def _written(self, query: str, record: EdgeRecord) -> int:
-        """For a next life: this one has the record in memory."""
-        (number,) = self._manifest.one(
-            "INSERT INTO queries (name, record) VALUES (?, ?) "
-            "ON CONFLICT (name) DO UPDATE SET record = excluded.record RETURNING id",
-            (self._manifest.own_name(query), msgspec.msgpack.encode(record)),
-        )
-        return int(number)
-
-    def _with_former_damage(self, query: str, record: EdgeRecord) -> EdgeRecord:
-        former = self._known.records.get(query)
-        if former is None or former.damaged == record.damaged:
-            return record
-        damaged = former.drop_below(record.done_through).damaged
-        return msgspec.structs.replace(record, damaged=ranges.union(damaged, record.damaged))
 
     def damage(self, query: str, panes: Iterable[int]) -> None:
         """Inside a transaction: these panes can't be exact, and its record says so."""
@@ -263,7 +255,7 @@ class CubeQueries:
             self._manifest.run("DELETE FROM queries WHERE id = ?", (number,))
             del known.records[query], known.over[query]
         if known.unread.pop(query, None) is not None:
-            name = self._manifest.own_name(query)
+            name = self._manifest.name_prefix + query
             self._manifest.run("DELETE FROM queries WHERE name = ?", (name,))
         known.own_over.discard(query)
         known.forgotten[query] = None

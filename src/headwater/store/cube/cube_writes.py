@@ -94,7 +94,7 @@ class CubeWriter:
         rows = self._manifest.all(
             "SELECT segments.name FROM segments JOIN queries ON queries.id = segments.query "
             "WHERE queries.name = ? AND is_damaged = 0",
-            (self._manifest.own_name(write.query),),
+            (self._manifest.name_prefix + write.query,),
         )
         self.removed += [name for (name,) in rows]
         self._queries.forget(write.query)

@@ -118,7 +118,7 @@ class UpdateMaker:
         rows = self._manifest.all(
             "SELECT pane, segment, first_row, rows FROM parts "
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
-            (number, _list(wanted.panes)),
+            (number, str(list(wanted.panes))),
         )
         limit = self._limit_of(wanted.query)
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
@@ -151,7 +151,7 @@ class UpdateMaker:
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-            rows += merged.num_rows
+            rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
                 continue
@@ -221,7 +221,7 @@ class UpdateMaker:
             "SELECT pane, updates, EXISTS (SELECT 1 FROM parts WHERE parts.query = panes.query "
             "AND parts.pane = panes.pane) FROM panes "
             f"WHERE query = ? AND pane IN {LISTED}",
-            (number, _list(panes)),
+            (number, str(list(panes))),
         )
         return {pane: Counts(updates, bool(has_parts)) for pane, updates, has_parts in rows}
 
@@ -276,10 +276,6 @@ def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
 
 def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:
     return UpdatesMade(query, pane, counts.updates + 1, counts.updates)
-
-
-def _list(panes: Sequence[int]) -> str:
-    return msgspec.json.encode(panes).decode()
 
 
 def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:

@@ -100,21 +100,18 @@ class CutLog:
         """The source, made if it is new. Whether its input ends can't be changed later."""
         with self._manifest.lock:
             if name not in self._sources:
-                self._make_source(name, ends=ends)
+                with self._manifest.transaction():
+                    (number,) = self._manifest.one(
+                        "INSERT INTO sources (name, ends) VALUES (?, ?) RETURNING id",
+                        (self._manifest.name_prefix + name, ends),
+                    )
+                    made = SourceState(int(number), name, ends, False, 0, 0, 0)
+                    self._manifest.after_commit(lambda: self._swap({**self._sources, name: made}))
             state = self._sources[name]
         if state.ends != ends:
             kind = "finite" if state.ends else "growing"
             raise StoreError(f"source {name}: it was opened as a {kind} input and stays one")
         return state
-
-    def _make_source(self, name: str, *, ends: bool) -> None:
-        with self._manifest.transaction():
-            (number,) = self._manifest.one(
-                "INSERT INTO sources (name, ends) VALUES (?, ?) RETURNING id",
-                (self._manifest.own_name(name), ends),
-            )
-            state = SourceState(int(number), name, ends, False, 0, 0, 0)
-            self._manifest.after_commit(lambda: self._swap({**self._sources, name: state}))
 
     def _swap(self, sources: dict[str, SourceState]) -> None:
         """In one step: other threads look a source up without the lock."""
@@ -189,19 +186,17 @@ class CutLog:
             after = max(state.committed_cut, after_cut or 0)
             if after >= state.last_cut:  # asked four times a second, of every site
                 return []
+            # What a late query does not count, since it reads it as the past, is not mixed with
+            # what it counts.
+            pasts = (past.after_cut for past in self.pasts_of(name).values())
+            end = min((cut for cut in pasts if cut > after), default=CUTS_MAX)
             rows = self._manifest.all(
                 "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful, header, spooled_bytes "
                 "FROM cuts WHERE source = ? AND cut > ? AND cut <= ? AND chunk IS NOT NULL "
                 "ORDER BY cut LIMIT ?",
-                (state.id, after, self._batch_end(name, after), count_max),
+                (state.id, after, end, count_max),
             )
         return self._bounded(state, rows, bytes_max)
-
-    def _batch_end(self, name: str, after: int) -> int:
-        """What a late query does not count, since it reads it as the past, is not mixed with what
-        it counts."""
-        ends = (past.after_cut for past in self.pasts_of(name).values() if past.after_cut > after)
-        return min(ends, default=CUTS_MAX)
 
     def pasts_of(self, name: str) -> dict[str, Past]:
         """The readings of this source's past that have begun, by name."""

@@ -46,8 +46,9 @@ def whole_lines(block: bytes, *, line_bytes_max: int, skipping: bool) -> Stretch
     while at < len(block):
         end = block.rfind(NEWLINE, at, at + line_bytes_max + 1)
         if end >= 0:
-            _extend(kept, at, end + 1)
+            start = kept.pop()[0] if kept and kept[-1][1] == at else at
             at = end + 1
+            kept.append((start, at))
         elif len(block) - at <= line_bytes_max:
             break
         else:
@@ -57,10 +58,3 @@ def whole_lines(block: bytes, *, line_bytes_max: int, skipping: bool) -> Stretch
                 return Stretch(tuple(kept), len(block), skipped, True)
             at = end + 1
     return Stretch(tuple(kept), at, skipped, False)
-
-
-def _extend(kept: list[tuple[int, int]], start: int, end: int) -> None:
-    if kept and kept[-1][1] == start:
-        kept[-1] = (kept[-1][0], end)
-    else:
-        kept.append((start, end))

@@ -138,7 +138,12 @@ class RootLedger:
     def write(self, writes: Sequence[fx.LedgerWrite]) -> list[None]:
         """Make all of it durable, in order, in one transaction. Rows become bytes before it begins:
         others may have the file meanwhile."""
-        images = [_encoded(one.query, kept) for one in writes for kept in _kept_by(one)]
+        images = []
+        for one in writes:
+            if isinstance(one, fx.Keep):
+                images.append(_encoded(one.query, one.kept))
+            elif isinstance(one, fx.Replace):
+                images += [_encoded(one.query, kept) for kept in one.kept]
         with self._manifest.transaction():
             self._images = iter(images)
             return fx.perform_all(self, writes)
@@ -424,43 +429,34 @@ class RootLedger:
         can't see it yet, ``results.trouble`` says why: call ``finish_results`` until it is empty.
         """
         with results.lock:
-            return self._publish(query, answers, rows, results)
-
-    def _publish(
-        self,
-        query: Query,
-        answers: Sequence[WindowAnswered],
-        rows: Mapping[int, pa.Table | RowPieces],
-        results: ResultsWriter,
-    ) -> int:
-        stream = query.id.name
-        # What is prepared under a number that may be committed must stay as it is.
-        self._manifest.refuse_if_broken()
-        if not results.is_recovered:
-            self.finish_results(stream, results)
-        published = [Published(a.envelope, rows.get(a.window)) for a in answers]
-        seq = results.prepare(published)
-        with self._manifest.transaction():
-            self._refuse_ended(str(query.id))
-            self._refuse_published(str(query.id), answers)
-            self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
-            self._manifest.run_many(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                (
+            stream = query.id.name
+            # What is prepared under a number that may be committed must stay as it is.
+            self._manifest.refuse_if_broken()
+            if not results.is_recovered:
+                self.finish_results(stream, results)
+            published = [Published(a.envelope, rows.get(a.window)) for a in answers]
+            seq = results.prepare(published)
+            with self._manifest.transaction():
+                self._refuse_ended(str(query.id))
+                self._refuse_published(str(query.id), answers)
+                self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
+                self._manifest.run_many(
+                    "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
                     (
-                        str(query.id),
-                        answer.window,
-                        query.window.panes_of(answer.window)[-1],
-                        msgspec.msgpack.encode(
-                            msgspec.structs.replace(answer, envelope=one.stamped())
-                        ),
-                    )
-                    for answer, one in zip(answers, published, strict=True)
-                ),
-            )
-        with contextlib.suppress(StoreError):  # it is published; ``results.trouble`` says the rest
-            results.finish(seq)
-        return seq
+                        (
+                            str(query.id),
+                            answer.window,
+                            query.window.panes_of(answer.window)[-1],
+                            msgspec.msgpack.encode(
+                                msgspec.structs.replace(answer, envelope=one.stamped())
+                            ),
+                        )
+                        for answer, one in zip(answers, published, strict=True)
+                    ),
+                )
+            with contextlib.suppress(StoreError):  # published: ``results.trouble`` says the rest
+                results.finish(seq)
+            return seq
 
     def _refuse_published(self, query: str, answers: Sequence[WindowAnswered]) -> None:
         for answer in answers:
@@ -590,13 +586,6 @@ class RootLedger:
 
 def _coverage(content: bytes, where: str) -> Coverage:
     return row_value(content, PackedCoverage, where=where).coverage()
-
-
-def _kept_by(write: fx.LedgerWrite) -> tuple[KeptSummary, ...]:
-    """The summaries that it writes."""
-    if isinstance(write, fx.Replace):
-        return write.kept
-    return (write.kept,) if isinstance(write, fx.Keep) else ()
 
 
 def _kept_state(

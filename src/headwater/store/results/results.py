@@ -149,25 +149,6 @@ class ResultsWriter:
                 self._remove(self._numbers[0], hidden=False)
             del self._numbers[0]
 
-    def forget_superseded(self, *, keep_revisions: int) -> int:
-        """Remove publications all of whose windows have so many newer revisions."""
-        newer: dict[tuple[str, int], int] = {}
-        removed = 0
-        for seq in sorted(self._numbers, reverse=True):
-            headers = pq.read_table(self._path("headers", seq, hidden=False))
-            keys = list(
-                zip(headers["query"].to_pylist(), headers["window"].to_pylist(), strict=True)
-            )
-            if all(newer.get(key, 0) >= keep_revisions for key in keys):
-                with explained(f"trimming {self.directory}"):
-                    self._remove(seq, hidden=False)
-                self._numbers.remove(seq)
-                removed += 1
-                continue
-            for key in keys:
-                newer[key] = newer.get(key, 0) + 1
-        return removed
-
     def _remove(self, seq: int, *, hidden: bool) -> None:
         """Headers first: rows without headers are nobody's."""
         for kind in ("headers", "rows"):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX
+from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX, are_held
 from headwater.algebra.aggregates.growing.fold_rule import FoldRule, OwnedRows, Reduced, Values
 from headwater.algebra.aggregates.merge_by import one_zero
 from headwater.algebra.aggregates.merge_extremes import sortable
@@ -40,12 +41,15 @@ def first_by(direction: str, rows: OwnedRows, made: pa.DataType) -> Reduced:
     passed = np.concatenate([[0], np.cumsum(times)])
     before = passed[:-1] - passed[np.searchsorted(owners, np.arange(rows.groups))][owners]
     times = np.clip(several - before, 0, times)
+    ordered = msgspec.structs.replace(rows, owners=owners)
+    fits = are_held(ordered, times, rows.columns[1].take(pa.array(order)))
+    times = np.where(fits[owners], times, 0) if len(times) else times
     sizes = np.zeros(rows.groups, np.int64)
     np.add.at(sizes, owners, times)
     values = rows.columns[1].take(pa.array(np.repeat(order, times)))
     offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, values, mask=pa.array(sizes == 0))
-    return lists.cast(made), None
+    return lists.cast(made), None if fits.all() else fits
 
 
 def _order(direction: str, rows: OwnedRows) -> Bits:

@@ -19,6 +19,13 @@ from headwater.algebra.aggregates.merge_rule import Bits, Types
 
 LIST_VALUES_MAX = 10_000
 """Of one group."""
+LISTS_BYTES_MAX = 256 << 20
+"""Of the lists of one column that are made at a time: a row says of one value how often it occurs,
+so a few rows may be lists that no memory holds. The longest are left out."""
+WHY_LEFT_OUT = (
+    f"a list has more than {LIST_VALUES_MAX} values, or is among the longest where all lists take "
+    f"more than {LISTS_BYTES_MAX >> 20} MiB, or a sum leaves its type"
+)
 FEWER = "group by more, so that there are fewer values, or write rows with ORDER BY … LIMIT"
 
 
@@ -64,13 +71,36 @@ def _times(rows: OwnedRows) -> Bits:
 def _listed(rows: OwnedRows, times: Bits, made: pa.DataType) -> Reduced:
     sizes = np.zeros(rows.groups, np.int64)
     np.add.at(sizes, rows.owners, times)
-    fits = sizes <= LIST_VALUES_MAX
+    fits = (sizes <= LIST_VALUES_MAX) & are_held(rows, times, rows.columns[0])
     times = np.where(fits[rows.owners], times, 0) if len(times) else times
     order = _order(rows, [])
     values = rows.columns[0].take(pa.array(np.repeat(order, times[order])))
     offsets = np.concatenate([[0], np.cumsum(np.where(fits, sizes, 0))])
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values)
     return lists.cast(made), None if fits.all() else fits
+
+
+def are_held(rows: OwnedRows, times: Bits, values: pa.Array) -> Bits:
+    """The groups whose lists of values, each so many times, are within ``LISTS_BYTES_MAX``: all of
+    them, or the shortest."""
+    taken = np.zeros(rows.groups, np.int64)
+    np.add.at(taken, rows.owners, np.minimum(times, LIST_VALUES_MAX) * _bytes_of_each(values))
+    if taken.sum() <= LISTS_BYTES_MAX:
+        return np.ones(rows.groups, bool)
+    order = np.argsort(taken, kind="stable")
+    held = np.empty(rows.groups, bool)
+    held[order] = np.cumsum(taken[order]) <= LISTS_BYTES_MAX
+    return held
+
+
+def _bytes_of_each(values: pa.Array) -> Bits:
+    """About, with what leads to it."""
+    if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
+        lengths: Bits = pc.fill_null(pc.binary_length(values), 0).to_numpy(zero_copy_only=False)
+        return lengths.astype(np.int64) + 8
+    if pa.types.is_nested(values.type):
+        return np.full(len(values), 8 + values.nbytes // max(1, len(values)), np.int64)
+    return np.full(len(values), 16, np.int64)
 
 
 def _order(rows: OwnedRows, before: list[tuple[str, pa.Array, str]]) -> Bits:

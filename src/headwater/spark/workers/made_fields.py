@@ -1,4 +1,7 @@
-"""Rows of which a worker has made columns already, and lines that it gave back, in one view."""
+"""Rows of which columns were made already, and lines that were given back, in one view.
+
+Python workers make them (``worker_lines``), or Spark's own reader (``standing_objects``).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,21 @@ from headwater.spark.lines.fields import LINE, Fields
 from headwater.spark.lines.json_fields import JsonFields
 
 
-class WorkerFields(msgspec.Struct, frozen=True):
+class Made(msgspec.Struct, frozen=True):
+    """What there is to be read instead of lines."""
+
+    view: str
+    kinds: tuple[tuple[str, str], ...]
+    """By the name of the column: what was made of its field. They have numbers in this order."""
+
+
+class MadeFields(msgspec.Struct, frozen=True):
     """A row has its columns, or its line: one of both is NULL. So whatever is said of the fields of
     a line is NULL for a row with columns, and needs nothing but to be filled in."""
 
     of_lines: Fields
     kinds: tuple[tuple[str, str], ...]
-    """By the name of the column: what the worker made of its field. They have numbers in this
-    order."""
+    """Of ``Made``."""
 
     @property
     def is_empty_null(self) -> bool:

@@ -1,0 +1,108 @@
+"""What a site says it has kept back of one column of a pane, and how such words add up.
+
+A close with something withheld carries a remainder: the *largest* error of any key, the *total*
+that was withheld, and of how many *keys*. Relays merge remainders as they merge rows. The root
+states of them how far its answer may be off, which is often less than what was asked.
+
+**The answer is never off by more than it states.** Let w(s, p, k) be the error of withholding of
+key k at site s in pane p (``withholding``), L(s, p) the largest of a site's pane, and take a
+window's covered sites and panes. *Adds up*: the root lacks Σ rest(s, p, k) of key k, which is at
+most Σ w(s, p, k) ≤ Σ L(s, p): largest errors are added. *Extremes*: the truth is attained at some
+(s, p); the root is off by at most w there, so the worst L counts. *Of each value*: L is the
+largest w(s, p, k) ÷ v(s, p, k), with values ≥ 0. Σ w ≤ Σ L v ≤ max L × Σ v, and Σ v is the key's
+true value, so the worst L counts here as well; of an extreme, w ÷ v at the (s, p) of the truth is
+what the root is off by, relative to the truth.
+
+**And what was asked is kept**, if each site keeps to what it is allowed. *Of total*: L(s, p) ≤ ε ×
+total(s, p); both sides add up, so the error is at most ε × the window's total, with no agreement
+on anything. *Absolute*: Σ over sites of δ(s) ≤ E ÷ panes (``share_table``), so Σ L ≤ E. *Of each
+value* and *extremes*: each L is within the bound, so the worst is.
+
+**Late records and repairs.** A late update brings all of its records, so what is withheld stays
+what it was, and totals and values that the bound is relative to only grow. Once a site has sent
+its rest, what it withheld is in. A merged piece can't be taken apart: its remainder counts until
+every site of the piece has sent its rest (``still_owed``). It is then too large for a while,
+never too small.
+
+**Totals over all keys are exact** where columns add: what is in plus the total withheld.
+
+Laws: merge is associative and commutative, ``NOTHING_WITHHELD`` is neutral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from math import isfinite
+
+import msgspec
+
+from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.withholding import Withholding
+from headwater.errors import WireError
+
+
+class Remainder(msgspec.Struct, frozen=True):
+    """Of one column."""
+
+    largest: float = 0.0
+    """In the column's unit; under a bound of each value, a share of the value."""
+    total: float = 0.0
+    """What all withheld keys come to, where the column adds; with its sign."""
+    keys: int = 0
+    """Merged, a key that several sites withhold counts for each of them."""
+
+    def __bool__(self) -> bool:
+        return self.keys > 0
+
+    def checked(self) -> Remainder:
+        """As it came from outside. Raises ``WireError`` for what no site can mean."""
+        if not isfinite(self.total) or not 0.0 <= self.largest < float("inf") or self.keys < 0:
+            raise WireError(
+                "remainder: wanted a largest error and a number of keys of at least 0, got "
+                f"largest {self.largest}, total {self.total}, {self.keys} keys"
+            )
+        return self
+
+
+NOTHING_WITHHELD = Remainder()
+
+
+class Adding(msgspec.Struct, frozen=True):
+    """How the remainders of one column become one."""
+
+    bound: ErrorBound
+    rule: Withholding
+
+    def merge(self, remainders: Iterable[Remainder]) -> Remainder:
+        parts = [NOTHING_WITHHELD, *remainders]
+        is_added = self.rule.adds and self.bound.form is not ErrorForm.VALUE
+        return Remainder(
+            largest=(sum if is_added else max)(one.largest for one in parts),
+            total=sum(one.total for one in parts),
+            keys=sum(one.keys for one in parts),
+        )
+
+    def reached(self, remainder: Remainder, *, total_in: float) -> float:
+        """The bound that an answer states, in the terms in which it was asked; ``total_in`` is the
+        column's total over what is in the answer."""
+        if self.bound.form is not ErrorForm.TOTAL or not remainder:
+            return remainder.largest
+        total = total_in + remainder.total
+        return remainder.largest / total if total > 0.0 else float("inf")
+
+    def is_kept(self, remainder: Remainder, *, total_in: float) -> bool:
+        """Whether what was asked is reached; to rounding."""
+        return self.reached(remainder, total_in=total_in) <= self.bound.size * (1.0 + 1e-9)
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """A remainder and the sites of the piece in which it came."""
+
+    sites: frozenset[int]
+    remainder: Remainder
+
+
+def still_owed(pieces: Iterable[Owed], *, sent_rest: Set[int]) -> list[Remainder]:
+    """Remainders that count. A bound is given back whole: when every site of its piece has sent its
+    rest."""
+    return [piece.remainder for piece in pieces if not piece.sites <= sent_rest]

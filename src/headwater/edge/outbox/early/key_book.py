@@ -1,0 +1,361 @@
+"""Where each key of one pane of a query stands: what was sent of it, what was not.
+
+The edge as a cache in two parts (Heintz et al., section 4). Arrivals are added; when the link has
+room it pulls the next bytes, and gets the keys that are best sent now, each with all that is unsent
+of it at that moment. So what leaves is always the newest value, and nothing waits in a queue behind
+what has become more urgent.
+
+::
+
+    add ──► secondary ──partition──► primary ──pick──► take, while the pane is open
+                                                close ──flush──► take, in the order of errors
+                                                                 end: what is left is withheld
+
+A pick that predicts is held against ``lru`` in the shadow (``contest``).
+
+*Bounded.* Beyond ``outbox_keys_max`` the smallest keys are put aside (``aside``): they are never
+early, and stay back at the close as long as none of them can be off by too much. A key that is new
+after others were put aside may have been among them, so it is *doubtful*: it isn't sent early
+either, its error counts with theirs, and where they must go it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.remainder import Remainder
+from headwater.algebra.remainders.withholding import Floats, allowed
+from headwater.edge.outbox.early.aside import Aside
+from headwater.edge.outbox.early.early_config import EarlyConfig
+from headwater.edge.outbox.early.flush import FLUSHES
+from headwater.edge.outbox.early.key_columns import Hand, KeyColumns, Keys, Slots
+from headwater.edge.outbox.early.key_past import KeyPast
+from headwater.edge.outbox.early.look import Look, Measure, weights_of
+from headwater.edge.outbox.early.partition import PARTITIONS
+from headwater.edge.outbox.early.pick import PICKS
+from headwater.errors import ConfigurationError
+
+YIELDS_TO = {"gain": "lru"}
+"""Picks that are held against another one."""
+KEPT_SHARE = 0.875
+"""Of the keys that are followed, when the smallest are put aside: not at every new key."""
+
+
+class Withheld(msgspec.Struct, frozen=True):
+    """What was not sent of a pane."""
+
+    remainders: tuple[Remainder, ...]
+    """By column."""
+    keys: Keys
+    """Of those that were followed."""
+    is_aside_sent: bool
+    """All that was put aside must go: every key with something unsent that is not among these."""
+
+
+class KeyBook:
+    """One pane of one query. Times are in seconds of one clock."""
+
+    def __init__(
+        self,
+        measures: Sequence[Measure],
+        past: KeyPast,
+        config: EarlyConfig,
+        *,
+        start_s: float,
+        pane_s: float,
+        chance: np.random.Generator,
+    ) -> None:
+        _check(config, measures)
+        self._measures, self._past, self._config = tuple(measures), past, config
+        self._start_s, self._pane_s, self._chance = start_s, pane_s, chance
+        self._columns = KeyColumns(len(measures))
+        self._picks = _picks(config.pick, yields=past.contest.yields)
+        """The first one sends."""
+        rules = tuple(measure.rule for measure in measures)
+        self._hands = tuple(Hand(rules) for _ in self._picks)
+        self._aside = Aside(self._measures)
+        self._flush: Slots | None = None
+        self._taken = 0
+
+    # What is known
+
+    @property
+    def key_count(self) -> int:
+        """Of keys that are followed."""
+        return self._columns.count
+
+    @property
+    def pick(self) -> str:
+        """The name of the one that sends."""
+        return self._picks[0]
+
+    @property
+    def sends(self) -> int:
+        """Keys sent so far, each time counted."""
+        return int(self._hands[0].sends[: self.key_count].sum())
+
+    def left_bytes(self) -> int:
+        """Of the flush."""
+        assert self._flush is not None, "the pane is not closed"
+        return int(self._columns.sizes[self._flush[self._taken :]].sum())
+
+    def errors(self) -> Floats:
+        """The largest error of withholding what is unsent now, by column."""
+        found: Floats = self._hands[0].errors(self.key_count).max(axis=1, initial=0.0)
+        return found
+
+    # An open pane
+
+    def add(
+        self, keys: Keys, values: Floats, *, records: Floats, row_bytes: int, now_s: float
+    ) -> None:
+        """Partial rows of a batch: each key once, ``values`` by column and then by key."""
+        assert self._flush is None, "a closed pane gets late updates, not early ones"
+        columns = self._columns
+        slots = columns.find(keys)
+        is_new = slots < 0
+        if is_new.any():
+            slots[is_new] = self._enter(keys[is_new], row_bytes=row_bytes, now_s=now_s)
+        columns.records[slots] += records
+        columns.last_s[slots] = now_s
+        for n, value in enumerate(values):
+            columns.sums[n, slots] += value
+            columns.squares[n, slots] += value * value / records
+        for hand in self._hands:
+            hand.arrive(slots, values)
+        if self.key_count > self._config.outbox_keys_max:
+            self._put_aside()
+
+    def take(self, bytes_max: int, *, now_s: float, ahead_bytes: float = 0.0) -> Keys:
+        """The next keys to send, as many as fit; they count as sent. ``ahead_bytes`` is what the
+        link will carry until the deadline, these included."""
+        if self._flush is not None:
+            return self._take_flush(bytes_max)
+        chosen = [
+            self._choose(hand, pick, bytes_max, now_s=now_s, ahead_bytes=ahead_bytes)
+            for hand, pick in zip(self._hands, self._picks, strict=True)
+        ]
+        return self._columns.keys[chosen[0]]
+
+    # A closed one
+
+    def close(self, *, ahead_bytes: float = 0.0) -> None:
+        """Nothing more is added. What must go is taken as before, the largest error first."""
+        if len(self._hands) > 1:
+            ahead = ahead_bytes / self._row_bytes()
+            debts = dict(
+                zip(self._picks, (self._debt(hand, ahead) for hand in self._hands), strict=True)
+            )
+            other = debts[YIELDS_TO[self._config.pick]]
+            self._past.contest.score(preferred=debts[self._config.pick], other=other)
+        weights = self._final_weights(self._hands[0])
+        self._flush = FLUSHES[self._config.flush](weights, 1.0 if self._bounds_error else 0.0)
+
+    def end(self, *, totals_sent: Floats | None = None) -> Withheld:
+        """The flush is over. ``totals_sent`` is what all rows that were sent come to, by column; it
+        is wanted where keys were put aside, since the book does not know of which of them more has
+        left than it has seen."""
+        assert self._flush is not None, "the pane is not closed"
+        errors = self._hands[0].errors(self.key_count)
+        is_left = errors.max(axis=0, initial=0.0) > 0.0
+        found = Withheld(
+            tuple(
+                self._remainder(n, errors[n], int(is_left.sum()), totals_sent)
+                for n in range(len(self._measures))
+            ),
+            self._columns.keys[: self.key_count][is_left],
+            self._is_aside_sent,
+        )
+        self._past.learn(self._columns)
+        if not self._bounds_error:
+            self._learn_large(weights_of(errors, self._limits(self._hands[0])))
+        return found
+
+    # Entering, and being put aside
+
+    def _enter(self, keys: Keys, *, row_bytes: int, now_s: float) -> Slots:
+        columns = self._columns
+        slots = columns.add(keys)
+        for hand in self._hands:
+            hand.grow(columns.room)
+        columns.first_s[slots] = now_s
+        columns.sizes[slots] = row_bytes
+        columns.is_doubtful[slots] = bool(self._aside)
+        self._past.look_up(columns, slots)
+        return slots
+
+    def _put_aside(self) -> None:
+        """The smallest, by what is unsent of them."""
+        hand = self._hands[0]
+        weights = weights_of(hand.errors(self.key_count), self._limits(hand))
+        order = np.argsort(weights, kind="stable")
+        cut = self.key_count - int(self._config.outbox_keys_max * KEPT_SHARE)
+        self._aside.put(self._columns, hand, order[:cut])
+        kept = np.sort(order[cut:])
+        self._columns.keep(kept)
+        for one in self._hands:
+            one.keep(kept)
+
+    # What matters, and how much
+
+    @property
+    def _bounds_error(self) -> bool:
+        return self._config.partition == "error"
+
+    @property
+    def _totals(self) -> Floats:
+        """The site's own, by column, so far."""
+        found: Floats = self._columns.sums[:, : self.key_count].sum(axis=1)
+        return found + self._aside.totals
+
+    @property
+    def _is_aside_sent(self) -> bool:
+        return bool(self._aside) and self._aside.must_go(self._totals.tolist())
+
+    def _row_bytes(self) -> float:
+        return float(self._columns.sizes[: self.key_count].mean()) if self.key_count else 1.0
+
+    def _limits(self, hand: Hand) -> list[Floats | float]:
+        """What may be withheld of each column; where no error is bounded, what its errors are
+        divided by."""
+        totals = self._totals
+        is_aside_kept = bool(self._aside) and not self._is_aside_sent
+        found: list[Floats | float] = []
+        for n, measure in enumerate(self._measures):
+            limit = self._limit(n, hand, float(totals[n]))
+            if is_aside_kept and measure.bound is not None and measure.rule.adds:
+                doubtful = self._columns.is_doubtful[: self.key_count]
+                limit = np.where(doubtful, np.maximum(limit - self._aside.errors[n], 0.0), limit)
+            found.append(limit)
+        return found
+
+    def _limit(self, column: int, hand: Hand, total: float) -> Floats | float:
+        measure = self._measures[column]
+        if measure.bound is None:
+            return 1.0 if len(self._measures) == 1 else max(total, 1e-300)
+        values = np.zeros(0)
+        if measure.bound.form is ErrorForm.VALUE:
+            values = self._values(column, hand)
+        return allowed(measure.bound, measure.rule, share=measure.share, total=total, values=values)
+
+    def _values(self, column: int, hand: Hand) -> Floats:
+        """Sent and unsent together."""
+        count = self.key_count
+        rule = self._measures[column].rule
+        return rule.merge(hand.sent[column, :count], hand.unsent[column, :count])
+
+    def _final_weights(self, hand: Hand) -> Floats:
+        weights = weights_of(hand.errors(self.key_count), self._limits(hand))
+        if self._is_aside_sent:
+            weights[self._columns.is_doubtful[: self.key_count]] = np.inf
+        return weights
+
+    # Sending
+
+    def _choose(
+        self, hand: Hand, pick: str, bytes_max: int, *, now_s: float, ahead_bytes: float
+    ) -> Slots:
+        columns = self._columns
+        if not columns.count:
+            return np.zeros(0, dtype=np.intp)
+        look = Look(
+            columns,
+            hand,
+            self._measures,
+            self._limits(hand),
+            self._past,
+            self._config,
+            now_s=now_s,
+            start_s=self._start_s,
+            pane_s=self._pane_s,
+            ahead_keys=ahead_bytes / self._row_bytes(),
+        )
+        if self._aside:
+            look.weights[columns.is_doubtful[: columns.count]] = 0.0
+        count_max = bytes_max // max(1, int(columns.sizes[: columns.count].min()))
+        part = PARTITIONS[self._config.partition](look)
+        chosen = PICKS[pick](look, part, count_max, self._chance)
+        chosen = chosen[np.cumsum(columns.sizes[chosen]) <= bytes_max]
+        hand.send(chosen)
+        return chosen
+
+    def _take_flush(self, bytes_max: int) -> Keys:
+        assert self._flush is not None
+        left = self._flush[self._taken :]
+        chosen = left[np.cumsum(self._columns.sizes[left]) <= bytes_max]
+        self._taken += len(chosen)
+        self._hands[0].send(chosen)
+        return self._columns.keys[chosen]
+
+    # After it
+
+    def _debt(self, hand: Hand, ahead: float) -> float:
+        """What a hand has left to do at the close: keys above the bound, or the error that the
+        deadline leaves."""
+        weights = self._final_weights(hand)
+        if self._bounds_error:
+            return float((weights > 1.0).sum())
+        if ahead >= len(weights):
+            return 0.0
+        place = len(weights) - 1 - int(ahead)
+        return float(np.partition(weights, place)[place])
+
+    def _remainder(
+        self, column: int, errors: Floats, count: int, totals_sent: Floats | None
+    ) -> Remainder:
+        hand, rule = self._hands[0], self._measures[column].rule
+        bound, aside = self._measures[column].bound, self._aside
+        is_aside_kept = bool(aside) and not self._is_aside_sent
+        if bound is not None and bound.form is ErrorForm.VALUE:
+            limits = np.abs(self._values(column, hand))
+            errors = weights_of(errors[None, :], [limits])
+        if is_aside_kept and rule.adds:
+            doubtful = self._columns.is_doubtful[: self.key_count]
+            errors = errors + np.where(doubtful, aside.errors[column], 0.0)
+        largest = max(
+            float(errors.max(initial=0.0)), float(aside.errors[column]) if is_aside_kept else 0.0
+        )
+        total = 0.0
+        if rule.adds:
+            assert not aside or totals_sent is not None, "only who sends knows what was sent"
+            unsent = float(hand.unsent[column, : self.key_count].sum())
+            total = (
+                unsent if totals_sent is None else float(self._totals[column] - totals_sent[column])
+            )
+        return Remainder(largest, total, count + (aside.count if is_aside_kept else 0))
+
+    def _learn_large(self, left: Floats) -> None:
+        """When the largest keys came first; what error was reached."""
+        count, hand = self.key_count, self._hands[0]
+        never = np.empty((len(self._measures), count))
+        for n, measure in enumerate(self._measures):
+            nothing = np.full(count, measure.rule.nothing)
+            never[n] = measure.rule.error(nothing, self._values(n, hand))
+        self._past.threshold = float(np.max(left, initial=0.0))
+        order = np.argsort(-weights_of(never, self._limits(hand)), kind="stable")
+        first_s = self._columns.first_s[:count][order] - self._start_s
+        self._past.first_by_error = first_s / self._pane_s
+
+
+def _check(config: EarlyConfig, measures: Sequence[Measure]) -> None:
+    for what, parts in (("partition", PARTITIONS), ("pick", PICKS), ("flush", FLUSHES)):
+        name = getattr(config, what)
+        if name not in parts:
+            raise ConfigurationError(
+                f"early sending: wanted {what} of {', '.join(sorted(parts))}, got {name!r}"
+            )
+    unbound = sum(measure.bound is None for measure in measures)
+    if config.partition == "error" and unbound:
+        raise ConfigurationError(
+            f"early sending: wanted a bound for each column, by error, got {unbound} without one"
+        )
+
+
+def _picks(name: str, *, yields: bool) -> tuple[str, ...]:
+    if name not in YIELDS_TO:
+        return (name,)
+    return (YIELDS_TO[name], name) if yields else (name, YIELDS_TO[name])
