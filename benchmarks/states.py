@@ -25,7 +25,12 @@ from headwater.algebra.aggregates.sketches.hll_cells import (
     coupons_max,
     encoded,
 )
-from headwater.algebra.aggregates.sketches.kll_cells import Kll, merged, write
+from headwater.algebra.aggregates.sketches.kll_cells import encoded as encoded_klls
+from headwater.algebra.aggregates.sketches.kll_cells import of_values
+from headwater.algebra.aggregates.sketches.merge_kll import merged
+from headwater.algebra.aggregates.sketches.merge_theta import merged as merged_thetas
+from headwater.algebra.aggregates.sketches.theta_cells import ALL, Hashes
+from headwater.algebra.aggregates.sketches.theta_cells import encoded as encoded_thetas
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.taken_rows import taker
@@ -130,14 +135,23 @@ def register_rows(lg_k: int, values: int) -> Rows:
     return rows
 
 
-def klls(values: int) -> Rows:
+def klls(values: int, kind: str) -> Rows:
     def rows(chance: np.random.Generator) -> list[pa.Array]:
-        pool = []
-        for _ in range(POOL):
-            drawn = chance.lognormal(5, 1, values).astype(np.int64)
-            ones = [Kll(1, (drawn[n : n + 1],), int(v), int(v)) for n, v in enumerate(drawn)]
-            pool.append(write(merged(ones, 200), 200))
-        return [pa.array(KEYS), pa.array([pool[k % POOL] for k in KEYS], pa.binary())]
+        drawn = chance.lognormal(5, 1, values * POOL).astype(kind)
+        found = merged(of_values(drawn), np.repeat(np.arange(POOL), values), POOL, 200)
+        return [pa.array(KEYS), encoded_klls(found, 200).take(pa.array(KEYS % POOL))]
+
+    return rows
+
+
+def thetas(lg_k: int, values: int) -> Rows:
+    def rows(chance: np.random.Generator) -> list[pa.Array]:
+        hashes = np.sort(chance.integers(1, 1 << 62, (POOL, values)), axis=1).reshape(-1)
+        owners = np.repeat(np.arange(POOL), values)
+        found = merged_thetas(
+            Hashes(np.full(POOL, ALL), owners, hashes), np.arange(POOL), POOL, lg_k
+        )
+        return [pa.array(KEYS), encoded_thetas(found).take(pa.array(KEYS % POOL))]
 
     return rows
 
@@ -217,8 +231,12 @@ def main() -> int:
             layout(("bigint", "sum"), hidden="int"), histogram(2_000)
         ),
         "distinct values, 50": relay(layout(hidden="bigint"), distinct(50)),
-        "KLL of 200, 50 values": relay(layout(("binary", "kll_bigint_200")), klls(50)),
-        "KLL of 200, 2,000 values": relay(layout(("binary", "kll_bigint_200")), klls(2_000)),
+        "KLL of 200, 50 bigints": relay(layout(("binary", "kll_bigint_200")), klls(50, "i8")),
+        "KLL of 200, 2,000 bigints": relay(layout(("binary", "kll_bigint_200")), klls(2_000, "i8")),
+        "KLL of 200, 50 doubles": relay(layout(("binary", "kll_double_200")), klls(50, "f8")),
+        "KLL of 200, 2,000 doubles": relay(layout(("binary", "kll_double_200")), klls(2_000, "f8")),
+        "theta of 512, 50 values": relay(layout(("binary", "theta_9")), thetas(9, 50)),
+        "theta of 512, full": relay(layout(("binary", "theta_9")), thetas(9, 5_000)),
         "packed: histogram 1%, 50 values": packed_histograms(50),
         "packed: histogram 1%, 2,000 values": packed_histograms(2_000),
         "rows: HLL of 512, 50 values": relay(

@@ -102,6 +102,7 @@ CREATE STREAM sub_02 AS SELECT w.start AS since, d, n * 2 AS twice FROM (SELECT 
 CREATE STREAM sub_03 WITH (window = '1 minute') AS SELECT DISTINCT kind FROM (SELECT status DIV 100 AS kind, latency FROM hits) WHERE latency > 10;
 CREATE STREAM sub_04 AS SELECT avg(x) AS a FROM (SELECT ts AS at, price * 2 AS x, ts FROM hits) GROUP BY window(ts, '1 minute') HAVING max(x) > 0;
 CREATE STREAM q42 AS SELECT window, status, percentile_approx(bytes, 0.5, 100) AS p, approx_percentile(id, array(0.1, 0.9), 300) AS q, percentile_approx(ts, 0.5) AS t, percentile_approx(status, 1.0, 50) FILTER (WHERE id < 0) AS none FROM hits GROUP BY window(ts, '60 seconds', '20 seconds'), status;
+CREATE STREAM q43 AS SELECT window, status, theta_sketch_estimate(theta_intersection(theta_sketch_agg(domain), theta_sketch_agg(domain) FILTER (WHERE bytes > 100))) AS both, theta_sketch_estimate(theta_sketch_agg(latency, 8)) AS l, kll_sketch_get_n_double(kll_sketch_agg_double(latency)) AS n, approx_top_k(domain, 2) AS top FROM hits GROUP BY window(ts, '1 minute', '20 seconds'), status;
 
 -- Values by others, with ties.
 CREATE STREAM by_01 AS SELECT window, domain, max_by(id, latency) AS slowest, min_by(latency, ts) AS first, any_value(status) AS any FROM hits GROUP BY window(ts, '1 minute'), domain;

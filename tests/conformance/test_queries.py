@@ -160,6 +160,8 @@ def is_same_row(found: list[Any], wanted: list[Any], near: Sequence[float] = ())
 
 
 def is_within(found: Any, wanted: Any, share: float) -> bool:
+    if isinstance(found, dict) and isinstance(wanted, dict) and share:
+        return all(is_within(found[name], wanted[name], share) for name in wanted)
     if isinstance(found, list) and isinstance(wanted, list) and share:
         return len(found) == len(wanted) and all(
             is_within(f, w, share) for f, w in zip(found, wanted, strict=True)

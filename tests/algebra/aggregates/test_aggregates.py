@@ -17,8 +17,10 @@ def test_every_aggregate_is_found_by_each_of_its_names() -> None:
         "skewness", "kurtosis", "covar_pop", "covar_samp", "corr", "regr_count", "regr_avgx",
         "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy", "regr_slope", "regr_intercept", "regr_r2",
         "approx_count_distinct", "hll_sketch_agg", "percentile_approx", "approx_percentile",
-        "kll_sketch_agg_bigint",
+        "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float",
+        "theta_sketch_agg",
         "collect_set", "collect_list", "array_agg", "mode", "listagg", "string_agg", "approx_top_k",
+        "approx_histogram",
     }  # fmt: skip
     assert {AGGREGATES[name].name for name in AGGREGATES} == {one.name for one in ALL}
 
@@ -103,10 +105,24 @@ def test_results_and_partials_have_the_types_that_are_promised(
         ("percentile_approx", ("int", "0.5", "10000"), "in ranks from 1 to 1114 as a literal"),
         (
             "percentile_approx",
-            ("double", "0.5", "100"),
-            "with an accuracy in ranks whole numbers and times, got double",
+            ("decimal(10,2)", "0.5", "100"),
+            "with an accuracy in ranks whole numbers, doubles and times, got decimal",
         ),
         ("kll_sketch_agg_bigint", ("int", "300"), r"as a literal \(200, 400, .*, got 300"),
+        ("kll_sketch_agg_double", ("int",), r"float, double, got int; .*\(CAST\(… AS DOUBLE\)\)"),
+        ("kll_sketch_agg_float", ("double",), r"takes float, got double"),
+        ("theta_sketch_agg", ("date",), r"got date; write theta_sketch_agg\(xxhash64\(x\)\)"),
+        ("theta_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
+        (
+            "approx_histogram",
+            ("int", "0.3"),
+            r"from 0.001 to 0.25, got 0.3; write approx_histogram",
+        ),
+        (
+            "approx_histogram",
+            ("date",),
+            r"takes numbers, .*, got date; write approx_histogram\(CAST",
+        ),
         ("hll_sketch_agg", ("int", "17"), "a literal from 4 to 16, got 17"),
         ("hll_sketch_agg", ("double",), r"got double; write hll_sketch_agg\(xxhash64\(x\)\)"),
     ],

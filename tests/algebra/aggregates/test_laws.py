@@ -29,6 +29,10 @@ from headwater.algebra.aggregates import AGGREGATES, ALL, GROWING, RULES
 from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArguments, spelled
 from headwater.algebra.aggregates.merge_moments import COVARIANCE
 from headwater.algebra.aggregates.sketches.hll_cells import Decoded, coupons_max, encoded
+from headwater.algebra.aggregates.sketches.merge_theta import merged as merged_thetas
+from headwater.algebra.aggregates.sketches.theta_cells import ALL as ALL_HASHES
+from headwater.algebra.aggregates.sketches.theta_cells import Hashes
+from headwater.algebra.aggregates.sketches.theta_cells import encoded as encoded_thetas
 from headwater.algebra.rows.arrow_rows import ArrowMerger, in_schema
 from headwater.algebra.rows.bounded import Bound
 from headwater.algebra.rows.coarser_groups import set_number
@@ -135,13 +139,23 @@ class Layout:
 
 
 LITERALS = {
-    "percentile_approx": [("0.5",), ("ARRAY(0.0, 0.3, 1.0)", "0.25")],
+    "percentile_approx": [
+        ("0.5",),
+        ("ARRAY(0.0, 0.3, 1.0)", "0.25"),
+        ("ARRAY(0.0, 0.3, 1.0)", "50"),
+    ],
     "listagg": [("','",)],
     "approx_top_k": [(), ("2",)],
+    "approx_histogram": [(), ("0.2",)],
+    "theta_sketch_agg": [("4",)],
     "max_by": [(), ("4",)],
     "min_by": [(), ("4",)],
 }
 """What some aggregates want beside a column."""
+
+
+ARGUMENTS = r", (?![^(]*\))"
+"""What stands between two of them."""
 
 
 def splits(aggregate: Aggregate) -> Iterator[tuple[str, Split]]:
@@ -174,7 +188,7 @@ def states(aggregate: Aggregate) -> list[Partial]:
 
 BY = [AGGREGATES["max_by"], AGGREGATES["min_by"]]
 """Of one value their states are fixed, of several they are rows."""
-GROW = [*GROWING, *BY, AGGREGATES["percentile_approx"]]
+GROW = [*GROWING, *BY, AGGREGATES["percentile_approx"], AGGREGATES["approx_histogram"]]
 """Those whose states are rows. Percentiles of times are not, and are drawn."""
 FIXED = [one for one in ALL if one in BY or (one not in GROW and not one.merge.is_drawn)]
 
@@ -299,7 +313,8 @@ def are_alike(one: Outcome, other: Outcome) -> bool:
 def state(partial: Partial, chance: random.Random) -> Any:
     """Seldom one that leaves its type as soon as another is added."""
     if RULES[partial.merge].take is not None:
-        return sketch(int(partial.merge.rpartition("_")[2]), chance)
+        family, _, lg_k = partial.merge.rpartition("_")
+        return (theta if family == "theta" else sketch)(int(lg_k), chance)
     found = value(partial.type, chance)
     if isinstance(found, Decimal) and chance.random() < 0.95:
         return Decimal(int(found.scaleb(-9))).scaleb(0)
@@ -313,6 +328,17 @@ def sketch(lg_k: int, chance: random.Random) -> bytes | None:
     coupons = np.unique(np.array(drawn, np.uint32))
     few = Decoded(np.zeros(0, int), np.zeros((0, 1 << lg_k), np.uint8), 0 * coupons, coupons)
     found: bytes = encoded(1, few._replace(owners=np.zeros(len(coupons), int)), lg_k)[0].as_py()
+    return chance.choice([found, found, None])
+
+
+def theta(lg_k: int, chance: random.Random) -> bytes | None:
+    """Of so many values that two may be too many for exact ones."""
+    count = chance.choice([0, 1, 2, (1 << lg_k) - 1, (1 << lg_k) + 1])
+    drawn = np.random.default_rng(chance.randrange(1 << 32)).integers(1, ALL_HASHES, count)
+    hashes = np.unique(drawn)
+    owners = np.zeros(len(hashes), int)
+    of_all = Hashes(np.array([ALL_HASHES]), owners, hashes)
+    found: bytes = encoded_thetas(merged_thetas(of_all, np.array([0]), 1, lg_k))[0].as_py()
     return chance.choice([found, found, None])
 
 
@@ -358,7 +384,7 @@ def _differences(
     wanted_sql, site_sql, found_sql = [], [], []
     partials: list[Partial] = []
     for number, (aggregate, call, condition, split) in enumerate(asked):
-        arguments = call.partition("(")[2].removesuffix(")").split(", ")
+        arguments = re.split(ARGUMENTS, call.partition("(")[2].removesuffix(")"))
         wanted = f"{call}{condition}"
         if split.bound is not None or aggregate.settled:  # held against the truth
             wanted = spelled(split.central or split.partials[0].site, arguments, condition)
@@ -409,6 +435,8 @@ def is_so(bound: Bound | None, left: Any, right: Any) -> bool:
     """Certain bounds hold of every value, up to its rounding."""
     if bound is None:
         return equal(left, right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(is_so(bound, left[name], right[name]) for name in left)
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(
             is_so(bound, *one) for one in zip(left, right, strict=True)
@@ -470,7 +498,7 @@ def growing_calls() -> list[GrowingCall]:
     found = []
     for aggregate in GROW:
         for column, split in splits(aggregate):
-            arguments = tuple(re.split(r", (?![^(]*\))", column))
+            arguments = tuple(re.split(ARGUMENTS, column))
             if not split.hidden or not FEW.issuperset(arguments[:1]):
                 continue
             found.append(GrowingCall(aggregate, arguments, "", split))

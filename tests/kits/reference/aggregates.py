@@ -160,6 +160,20 @@ def _percentile(rows: Rows) -> Any:
     return [_at(values, share) for share in shares]
 
 
+def _histogram(rows: Rows) -> list[dict[str, Any]]:
+    """Slots as wide as the error allows, on a logarithmic scale whose steps begin at one."""
+    error = float(rows[0][1]) if rows and len(rows[0]) > 1 else 0.01
+    wide = math.log((1 + error) / (1 - error))
+    slots: dict[str, int] = {}
+    for one in sorted(map(float, column(rows)), key=lambda one: (one != one, one)):
+        value = one
+        if one and math.isfinite(one):
+            step = math.ceil(math.log(abs(one)) / wide)
+            value = math.copysign(math.exp(wide * step) * 2 / (math.exp(wide) + 1), one)
+        slots[str(value + 0.0)] = slots.get(str(value + 0.0), 0) + 1
+    return [{"value": float(value), "count": count} for value, count in slots.items()]
+
+
 def _at(values: list[Any], share: Any) -> Any:
     return values[max(1, math.ceil(Fraction(share) * len(values))) - 1]
 
@@ -244,6 +258,7 @@ AGGREGATES: dict[str, Callable[[Rows], Any]] = {
     "string_agg": lambda rows: rows[0][1].join(_sorted(column(rows))) if rows else None,
     "percentile_approx": _percentile,
     "approx_percentile": _percentile,
+    "approx_histogram": _histogram,
     "approx_count_distinct": lambda rows: len(unique(column(rows))),
 }
 """By name. Lists are in the order of their values, which is how they are compared."""

@@ -31,6 +31,8 @@ OTHERS = {name for name, rule in RULES.items() if rule.take is None} | {
     "hll_4",
     "hll_12",
     "kll_bigint_200",
+    "kll_double_200",
+    "theta_12",
 }
 """Of sketches that differ in size alone, two stand for all."""
 

@@ -78,6 +78,18 @@ def test_spark_reads_no_sketch_but_those_that_the_query_makes() -> None:
             asking(f"ms, {forged} AS n")
 
 
+def test_sets_are_made_of_sketches_of_their_own_kind_alone() -> None:
+    both = "theta_sketch_agg(who), theta_sketch_agg(ms)"
+    asking(f"ms, theta_sketch_estimate(theta_union(theta_difference({both}), {both[23:]})) AS n")
+    for forged in (
+        "theta_sketch_estimate(hll_sketch_agg(who))",
+        "theta_sketch_estimate(theta_union(theta_sketch_agg(who), unhex('0201')))",
+        "hll_sketch_estimate(theta_sketch_agg(who))",
+    ):
+        with pytest.raises(QueryRefused, match="wanted a sketch that this query makes"):
+            asking(f"ms, {forged} AS n")
+
+
 def test_a_sketch_of_another_size_than_it_says_is_refused() -> None:
     query = asking("ms, hll_sketch_agg(who, 10) AS sketch")
     partials = [msgspec.structs.replace(one, merge="hll_12") for one in query.program.partials]

@@ -209,7 +209,7 @@ def call(function: Function, arguments: list[str]) -> str:
         "lpad": {1: "5"},
         "rpad": {1: "5"},
         "repeat": {1: "5"},
-        "kll_sketch_get_quantile_bigint": {1: "0.5"},
+        **{f"kll_sketch_get_quantile_{one}": {1: "0.5"} for one in ("bigint", "double", "float")},
         "space": {0: "5"},
         "replace": {2: "'x'"},
         "regexp_replace": {2: "'x'"},

@@ -18,9 +18,12 @@ from headwater.algebra.aggregates.growing.fold_rule import FoldRule
 from headwater.algebra.aggregates.merge_rule import MergeRule
 from headwater.algebra.aggregates.moments import MOMENTS
 from headwater.algebra.aggregates.sketches.distinct import SKETCHES
+from headwater.algebra.aggregates.sketches.fold_histogram import HISTOGRAM
 from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
+from headwater.algebra.aggregates.sketches.histogram_values import HISTOGRAMS
 from headwater.algebra.aggregates.sketches.percentile import PERCENTILES
 from headwater.algebra.aggregates.sketches.ranks import RANKS
+from headwater.algebra.aggregates.sketches.theta import THETA
 from headwater.algebra.aggregates.sum import SUM, TRY_SUM
 
 ALL = (
@@ -33,7 +36,9 @@ ALL = (
     *SKETCHES,
     *GROWING,
     *PERCENTILES,
+    *HISTOGRAMS,
     *RANKS,
+    THETA,
 )
 
 AGGREGATES: dict[str, Aggregate] = {
@@ -45,7 +50,11 @@ AGGREGATES: dict[str, Aggregate] = {
 
 RULES: dict[str, MergeRule] = {rule.name: rule for aggregate in ALL for rule in aggregate.rules}
 
-FOLDS: dict[str, FoldRule] = {**GROWING_FOLDS, PERCENTILE.name: PERCENTILE}
+FOLDS: dict[str, FoldRule] = {
+    **GROWING_FOLDS,
+    PERCENTILE.name: PERCENTILE,
+    HISTOGRAM.name: HISTOGRAM,
+}
 
 DISTINCT: dict[str, Aggregate] = {
     name: aggregate

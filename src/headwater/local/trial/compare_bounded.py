@@ -119,9 +119,14 @@ def _is_comparable(one: BoundedColumn) -> bool:
 
 
 def _each(pair: Pair) -> list[Pair]:
+    """Of lists and structs what is in them."""
     mine, truth = pair
+    if isinstance(mine, dict) and isinstance(truth, dict):
+        mine, truth = list(mine.values()), list(truth.values())
     is_list = isinstance(mine, list) and isinstance(truth, list) and len(mine) == len(truth)
-    return list(zip(mine, truth, strict=True)) if is_list else [pair]
+    if not is_list:
+        return [pair]
+    return [one for both in zip(mine, truth, strict=True) for one in _each(both)]
 
 
 def _is_within(bound: Bound, mine: Any, truth: Any, times: float) -> bool:

@@ -9,7 +9,8 @@ was checked is what Spark reads, and no difference between two parsers can hide 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -22,6 +23,7 @@ from headwater.errors import QueryRefused
 from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.sql.admit.admit_growing import check_folds, check_growing
+from headwater.sql.admit.admit_sketches import check_sketches
 from headwater.sql.admit.admit_views import check_views
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import Unreadable, canonical, name_sql, parse, sql_of
@@ -33,7 +35,6 @@ from headwater.sql.tree.grouping_sets import GROUPING
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.declared_types import value_type
 from headwater.sql.types.expression_types import type_of
-from headwater.sql.types.functions import SKETCH_READERS
 from headwater.sql.types.place_functions import place_fault
 from headwater.sql.types.type_rules import named_type
 from headwater.sql.write.select_sql import COPY, RANK, copies_sql
@@ -47,8 +48,8 @@ Relation = Mapping[str, str]
 class Panes(dict[str, str]):
     """The groups that the root part is over."""
 
-    sketches: Collection[str] = ()
-    """Columns whose cells were read by code of ours before they came here."""
+    sketches: Mapping[str, str] = MappingProxyType({})
+    """Columns whose cells were read by code of ours before they came here, with their rules."""
 
 
 OPEN = "CAST(NULL AS STRING)"
@@ -114,7 +115,8 @@ def check_root_sql(query: Query) -> None:
     program = query.program
     window = {WINDOW_COLUMN: NUMBERS_TYPE if query.counted else WINDOW_TYPE}
     panes = Panes(window | {column.name: column.type for column in group_columns(program)})
-    panes.sketches = {one.name for one in program.partials if RULES[one.merge].take is not None}
+    partials = [one for one in program.partials if RULES[one.merge].take is not None]
+    panes.sketches = {one.name: one.merge for one in partials}
     found = _relation(_parsed(program.root_sql, "root part"), panes, depth=0)
     wanted = window | {column.name: column.type for column in program.output}
     if list(found.items()) != list(wanted.items()):
@@ -172,29 +174,13 @@ def _type(expression: exp.Expr, relation: Relation) -> str:
         columns = ", ".join(relation)[:200]
         raise Objection(node, f"there is no column {sql_of(node)[:100]}; columns: {columns}")
 
-    _check_sketches(expression, relation)
+    check_sketches(expression, relation.sketches if isinstance(relation, Panes) else {})
     try:
         return type_of(expression, column_type)
     except Objection as objection:
         raise QueryRefused(f"{sql_of(expression)[:100]}: {objection.message}") from objection
     except RecursionError as error:
         raise QueryRefused("site or root part: an expression nests too deeply; split it") from error
-
-
-def _check_sketches(expression: exp.Expr, relation: Relation) -> None:
-    """Spark reads a sketch by addresses that it finds in it, so it gets those alone that were
-    looked at: bytes from a record could be anything."""
-    known = relation.sketches if isinstance(relation, Panes) else ()
-    for call in expression.find_all(exp.Anonymous):
-        if name_of(call) in SKETCH_READERS and not (
-            isinstance(call.expressions[0], exp.Column)
-            and call.expressions[0].name in known
-            and all(isinstance(one, exp.Literal) for one in call.expressions[1:])
-        ):
-            raise QueryRefused(
-                "root part: wanted a sketch that this query makes, and literals; got "
-                f"{sql_of(call)[:100]}; write hll_sketch_estimate(hll_sketch_agg(x))"
-            )
 
 
 def _grouping_number(expression: exp.Expr) -> str:

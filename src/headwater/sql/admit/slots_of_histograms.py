@@ -12,10 +12,14 @@ from collections.abc import Sequence
 import msgspec
 from sqlglot import exp
 
+from headwater.algebra.aggregates.sketches.fold_histogram import HISTOGRAM
 from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
 from headwater.algebra.aggregates.sketches.histogram import slot_sql
 from headwater.algebra.rows.columns import Folded
 from headwater.sql.read.sql_text import parse_expression, sql_of
+
+FOLDS = (PERCENTILE.name, HISTOGRAM.name)
+"""Of histograms."""
 
 
 class SlotKey(msgspec.Struct, frozen=True):
@@ -36,7 +40,7 @@ def slot_of_histogram(key: exp.Expr, folds: Sequence[Folded]) -> SlotKey | None:
         value = _value(expression)
     if value is None:
         return None
-    errors = {one.values[0] for one in folds if one.fold == PERCENTILE.name and one.values}
+    errors = {one.values[0] for one in folds if one.fold in FOLDS and one.values}
     texts = {_slot_text(error, value) for error in errors}
     return SlotKey(value, condition) if sql_of(expression) in texts else None
 

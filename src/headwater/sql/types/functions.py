@@ -105,8 +105,14 @@ ENTRIES = """
     try_url_decode url_decode url_encode(string) string
     try_variant_get variant_get(variant, quoted, quoted) $named_type
 
-    hll_sketch_estimate kll_sketch_get_n_bigint(binary) bigint
+    hll_sketch_estimate theta_sketch_estimate(binary) bigint
+    theta_difference theta_intersection(binary, binary) binary
+    theta_union(binary, binary, int?) binary
+    kll_sketch_get_n_bigint(binary) bigint
+    kll_sketch_get_n_double kll_sketch_get_n_float(binary) bigint
     kll_sketch_get_quantile_bigint(binary, number) bigint
+    kll_sketch_get_quantile_double(binary, number) double
+    kll_sketch_get_quantile_float(binary, number) float
 
     coalesce(any...) $common
     equal_null(orderable, comparable) boolean
@@ -221,10 +227,13 @@ OPERATORS = frozenset([*_OPERATORS.split(), ">" * 3])
 
 SKETCH_READERS = (
     "hll_sketch_estimate",
-    "kll_sketch_get_n_bigint",
-    "kll_sketch_get_quantile_bigint",
+    "theta_sketch_estimate",
+    *(f"kll_sketch_get_n_{kind}" for kind in ("bigint", "double", "float")),
+    *(f"kll_sketch_get_quantile_{kind}" for kind in ("bigint", "double", "float")),
 )
 """They take a sketch that an aggregate of the query makes, and no other bytes."""
+SKETCH_SETS = ("theta_difference", "theta_intersection", "theta_union")
+"""They take two, and make one of them."""
 
 CAST_FUNCTIONS = ("boolean", *INTEGERS, *FLOATS, "string", "binary", "date", "timestamp")
 """Types that Spark can be called by, as in ``int(x)``: each is a CAST."""

@@ -168,5 +168,5 @@ CHECKS: dict[str, Check] = {
     "split_part": _not_zero,
     "elt": _chosen,
     "format_string": _format,
-    "kll_sketch_get_quantile_bigint": _share,
+    **{f"kll_sketch_get_quantile_{kind}": _share for kind in ("bigint", "double", "float")},
 }

@@ -38,8 +38,8 @@ _ADVICE = """
 median percentile percentile_cont percentile_disc: needs all values in one place; write \
 percentile_approx(x, 0.5), which is within 1% of the value
 
-histogram_numeric: needs all values in one place; GROUP BY a bucket such as floor(x / 10) and \
-count(*)
+histogram_numeric: places its bars by the order in which records are read; write \
+approx_histogram(x), or GROUP BY a bucket such as floor(x / 10) and count(*)
 
 first first_value last last_value nth_value: depends on the order in which records are read; \
 write min_by(x, ts) or max_by(x, ts)
@@ -49,8 +49,6 @@ count(*)
 
 hll_union_agg: takes sketches, which no source has; write hll_sketch_agg(x), which is \
 merged over sites and panes by itself
-
-theta_sketch_agg: is not available; write hll_sketch_agg(x) for distinct values
 
 tumble hop: is not available; GROUP BY window(ts, '10 seconds') or \
 window(ts, '30 seconds', '10 seconds')
@@ -101,14 +99,15 @@ variant_get(parse_json(x), '$.a', 'bigint')
 
 approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate bitmap_and_agg \
 bitmap_construct_agg bitmap_or_agg hll_union kll_merge_agg_bigint \
-kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_float \
-kll_sketch_agg_double kll_sketch_get_n_float kll_sketch_get_n_double \
-kll_sketch_get_quantile_double kll_sketch_get_quantile_float kll_sketch_get_rank_bigint \
+kll_merge_agg_double kll_merge_agg_float kll_sketch_get_rank_bigint \
 kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint \
 kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint \
-kll_sketch_to_string_double kll_sketch_to_string_float theta_difference theta_intersection \
-theta_intersection_agg theta_sketch_estimate theta_union theta_union_agg: takes or makes a sketch, \
+kll_sketch_to_string_double kll_sketch_to_string_float: takes or makes a sketch, \
 which is not available; GROUP BY the column and count(*)
+
+theta_intersection_agg theta_union_agg: takes sketches, which no source has; write \
+theta_sketch_agg(x), which is merged over sites and panes by itself, or \
+theta_intersection(theta_sketch_agg(a), theta_sketch_agg(b))
 
 tuple_difference_double tuple_difference_integer tuple_difference_theta_double \
 tuple_difference_theta_integer tuple_intersection_agg_double tuple_intersection_agg_integer \

@@ -1,5 +1,8 @@
 """Kinds of SQL that no query may contain, with what to write instead."""
 
+import re
+from decimal import Decimal
+
 from sqlglot import exp
 
 from headwater.sql.read.sql_text import sql_of
@@ -37,8 +40,27 @@ _ADVICE: dict[type[exp.Expr], str] = {
 
 def unknown_node(node: exp.Expr) -> str:
     """What to say of a kind of node that no query may have."""
+    if isinstance(node, exp.WithinGroup) and (found := _percentile(node)) is not None:
+        return found
     general = f"`{brief(node)}` is not available in a query"
     return _ADVICE.get(type(node)) or _ELSEWHERE.get(type(node)) or general
+
+
+def _percentile(node: exp.WithinGroup) -> str | None:
+    """What to write for ``percentile_cont(share) WITHIN GROUP (ORDER BY x)`` and its kind."""
+    call, terms = node.this, node.expression.expressions
+    name = call.name.lower() if isinstance(call, exp.Anonymous) else ""
+    if not name.startswith("percentile_") or len(call.expressions) != 1 or len(terms) != 1:
+        return None
+    share = sql_of(call.expressions[0])
+    if terms[0].args.get("desc"):
+        if not re.fullmatch(r"[01]?\.\d{1,9}|[01]", share):
+            return None
+        share = str(1 - Decimal(share))
+    return (
+        f"{name} needs all values in one place; write "
+        f"percentile_approx({sql_of(terms[0].this)}, {share}), which is within 1% of the value"
+    )
 
 
 def is_refused(node: exp.Expr) -> bool:

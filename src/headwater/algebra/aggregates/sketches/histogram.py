@@ -30,8 +30,13 @@ ROUNDING = 1e-6
 
 def slot_sql(error: float) -> str:
     """The slot of ``{first}``, a number of any type; NULL for NULL."""
+    return slot_sql_of(f"{width(error):.16e}")
+
+
+def slot_sql_of(wide: str) -> str:
+    """The same by SQL of the width."""
     number = "CAST({first} AS DOUBLE)"
-    steps = f"LEAST(LN(ABS({number})) / {width(error):.16e}, {MIDDLE:.1e})"
+    steps = f"LEAST(LN(ABS({number})) / {wide}, {MIDDLE:.1e})"
     return (
         f"CASE WHEN ISNAN({number}) THEN {NOT_A_NUMBER} WHEN {number} = 0 THEN 0 "
         f"ELSE CAST(SIGN({number}) * ({MIDDLE} + CEIL({steps})) AS INT) END"

@@ -20,7 +20,13 @@ from headwater.algebra.aggregates.aggregate import (
 from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.aggregates.sketches.fold_percentile import PERCENTILE
 from headwater.algebra.aggregates.sketches.histogram import ERROR_MAX, ERROR_MIN, slot_sql
-from headwater.algebra.aggregates.sketches.ranks import NAME, TRUTH, read_shares, split_ranks
+from headwater.algebra.aggregates.sketches.ranks import (
+    NAME,
+    TRUTH,
+    read_shares,
+    split_ranks,
+    values_at,
+)
 from headwater.algebra.rows.bounded import Bound, BoundKind
 from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
 
@@ -35,43 +41,32 @@ def split_percentile(types: tuple[str, ...]) -> Split:
     is_in_ranks = len(types) == 3 and types[2].isdecimal()
     if not is_number or is_in_ranks or not 2 <= len(types) <= 3:
         return split_ranks(types)
-    shares, error = read_shares(types[1]), _error(types[2:])
+    shares, error = read_shares(types[1]), read_error(types[2:])
+    if error is None:
+        raise UnfitArguments(
+            f"{NAME} takes an error relative to the value, a literal from {ERROR_MIN} to "
+            f"{ERROR_MAX}, or an accuracy in ranks, a whole number, got {types[2][:60]}; write "
+            f"{NAME}(x, 0.5) for one within {ERROR:.0%} of the value"
+        )
     is_list = types[1].upper().startswith("ARRAY(")
     made = f"array<{argument}>" if is_list else argument
     values = (error, *map(float, shares))
     return Split(
         made,
         (COUNTED,),
-        central=_truth(shares, is_list=is_list),
+        central=values_at(shares, is_list=is_list),
         bound=Bound(BoundKind.VALUE, error),
         hidden=(PartialColumn("slot", "int", slot_sql(error)),),
         folds=(FoldedColumn("percentile", made, PERCENTILE.name, values),),
     )
 
 
-def _truth(shares: list[str], *, is_list: bool) -> str:
-    """By all values, sorted. Spark's own merges parts with NaN as if it were any number."""
-    values, count = "ARRAY_SORT(COLLECT_LIST({first}){filter})", "COUNT({first}){filter}"
-    found = [
-        f"TRY_ELEMENT_AT({values}, GREATEST(1, CAST(CEIL({share}D * {count}) AS INT)))"
-        for share in shares
-    ]
-    if not is_list:
-        return found[0]
-    return f"CASE WHEN {count} > 0 THEN ARRAY({', '.join(found)}) END"
-
-
-def _error(texts: tuple[str, ...]) -> float:
+def read_error(texts: tuple[str, ...]) -> float | None:
+    """What is written, or what holds where nothing is; None: it is no error that there may be."""
     if not texts:
         return ERROR
     is_share = re.fullmatch(r"0?\.\d{1,6}", texts[0]) is not None
-    if not is_share or not ERROR_MIN <= float(texts[0]) <= ERROR_MAX:
-        raise UnfitArguments(
-            f"{NAME} takes an error relative to the value, a literal from {ERROR_MIN} to "
-            f"{ERROR_MAX}, or an accuracy in ranks, a whole number, got {texts[0][:60]}; write "
-            f"{NAME}(x, 0.5) for one within {ERROR:.0%} of the value"
-        )
-    return float(texts[0])
+    return float(texts[0]) if is_share and ERROR_MIN <= float(texts[0]) <= ERROR_MAX else None
 
 
 PERCENTILES = (
