@@ -72,7 +72,7 @@ def test_plans_and_rows_are_those_of_the_file(
     found = []
     for number, one in enumerate(read_file(path), 1):
         name = f"{path.stem}_{number:02d}"
-        rows = rows_text(meant[name], is_ordered="ORDER BY" in one.select)
+        rows = rows_text(meant[name], is_ordered=one.is_ordered)
         found.append(Told(one.title, one.options, one.select, plan_of(queries[name]), rows))
     if IS_REWRITTEN:
         path.write_text("\n\n".join(map(str, found)) + "\n", "utf-8")

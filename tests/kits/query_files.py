@@ -119,6 +119,14 @@ class Told(msgspec.Struct, frozen=True):
         found = re.search("window = '(.+?)'", self.options)
         return found[1] if found else ""
 
+    @property
+    def is_ordered(self) -> bool:
+        """ORDER BY within brackets is that of a rank or a list, not that of the rows."""
+        outside, within = self.select, 1
+        while within:
+            outside, within = re.subn(r"\([^()]*\)", "", outside)
+        return "ORDER BY" in outside
+
     def statement(self, name: str) -> str:
         return f"CREATE STREAM {name} {self.options} AS {self.select};"
 
