@@ -220,7 +220,7 @@ def test_chunks_are_put_where_executors_see_them_and_are_gone_afterwards(tmp_pat
     chunks = [[Cut(cut=4, path=path, bytes=5)]]
     with linked(tmp_path / "batch", chunks, is_shared=True) as first:
         (put,) = first.directory.rglob("*.gz")
-        assert put.relative_to(first.directory) == Path(f"{SITE}=0/4-0.gz")
+        assert put.relative_to(first.directory) == Path(f"{SITE}=0/00000000000000000004-000000.gz")
         assert not put.is_symlink()
         assert put.read_bytes() == b"lines"
     with linked(tmp_path / "batch", chunks, is_shared=True) as second:
