@@ -110,7 +110,7 @@ class ListInbox:
         return query_id in self.installed
 
     def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        return True
+        return self.runs(query_id)
 
     def wants_first(self, source: str) -> bool:
         return False

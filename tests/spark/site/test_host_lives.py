@@ -87,7 +87,7 @@ class FakeInbox:
         return [SimpleNamespace(name=name) for name in self.names]
 
     def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        return True
+        return self.runs(query_id)
 
     def wants_first(self, source: str) -> bool:
         return False
