@@ -106,8 +106,7 @@ ENTRIES = """
     try_variant_get variant_get(variant, quoted, quoted) $named_type
 
     hll_sketch_estimate theta_sketch_estimate(binary) bigint
-    theta_difference theta_intersection(binary, binary) binary
-    theta_union(binary, binary, int?) binary
+    theta_difference theta_intersection theta_union(binary, binary) binary
     kll_sketch_get_n_bigint(binary) bigint
     kll_sketch_get_n_double kll_sketch_get_n_float(binary) bigint
     kll_sketch_get_quantile_bigint(binary, number) bigint
