@@ -16,6 +16,7 @@ from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns
 from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
+from headwater.algebra.rows.withhold import Allowance
 from headwater.errors import StoreError
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
@@ -70,6 +71,15 @@ class QueryBook:
         if instead is None:
             return None
         return RowLimit(self._growing_rows_max, instead, copies_column(query) or "")
+
+    def allowance(self, name: str) -> Allowance | None:
+        """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
+        scarce link and no deadline, so all of it is sent."""
+        query = self.query(name)
+        tolerance = query.tolerates
+        if tolerance is None or query.ends:
+            return None
+        return Allowance(tolerance, query.window.panes_per_window)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

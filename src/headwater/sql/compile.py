@@ -30,6 +30,7 @@ from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
+from headwater.sql.read.error_option import read_error, read_finally
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.sequences import (
@@ -63,6 +64,7 @@ from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
 from headwater.sql.rules.take_first_rows import take_first_rows
+from headwater.sql.rules.tolerated_columns import tolerated_columns
 from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, rewrite, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
@@ -179,6 +181,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     if counted:
         check_sequence(options, counted)
     bounded = bounded_columns(tree)
+    errors, finally_ = read_error(options), read_finally(options)
     queries = []
     for part, place in zip(parts, places.roots, strict=True):
         clock_us = among.root_now_us(place) if time is TimeKind.AGE else None
@@ -218,6 +221,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             reads_past=stay.reads_past,
             end_pane=stay.end_pane,
             bounded=bounded or UNSET,
+            tolerance=tolerated_columns(
+                split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
+            ),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends

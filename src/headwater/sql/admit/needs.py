@@ -69,6 +69,7 @@ SEQUENCE = "grid sequence"
 """Who does not know it would take numbers for times."""
 
 OWN_COUNT = "grid own count"
+ERROR = "option error"
 """Who does not know it would look for a column of the source."""
 
 
@@ -90,7 +91,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, ERROR}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -127,6 +128,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.sessions is msgspec.UNSET else {SESSIONS})
         | (set() if query.numbers is None else {SEQUENCE})
         | (set() if query.own_count is None else {OWN_COUNT})
+        | (set() if query.tolerates is None else {ERROR})
     )
     return tuple(sorted(used - OF_0_3))
 

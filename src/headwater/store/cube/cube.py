@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.withhold import Allowance
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -92,6 +93,7 @@ class Cube:
         disk: Disk,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
+        allowance_of: Callable[[str], Allowance | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
@@ -112,6 +114,7 @@ class Cube:
             self._rows,
             merger_of=merger_of,
             limit_of=limit_of,
+            allowance_of=allowance_of,
             summary_bytes_max=summary_bytes_max,
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
@@ -133,6 +136,7 @@ class Cube:
         site: str,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
+        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
@@ -173,6 +177,7 @@ class Cube:
                 disk=disk,
                 merger_of=merger_of,
                 limit_of=limit_of,
+                allowance_of=allowance_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
