@@ -12,11 +12,11 @@ import contextlib
 import pyarrow as pa
 
 from headwater.algebra.aggregates import FOLDS
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns
 from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
-from headwater.algebra.rows.withhold import Allowance
 from headwater.errors import StoreError
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column

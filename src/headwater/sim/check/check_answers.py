@@ -30,6 +30,13 @@ def expected_sites(query: Query, roster: Roster) -> list[int]:
     return [site.ordinal for site in roster.sites if site.has_data and is_asked(query, site)]
 
 
+WITHHELD_SOMETIMES = (
+    "what was kept back follows",
+    "what was kept back has followed",
+    "what was kept back stays",
+)
+
+
 class AnswerCheck:
     """The answers of one query by one root in one life of its disk."""
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.withhold import Allowance
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger

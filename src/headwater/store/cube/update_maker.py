@@ -9,9 +9,9 @@ groups fills the memory: a key may then be in several of its updates. They are m
 at the root.
 
 Under a query that tolerates an error, what is made when a pane is first closed leaves out what does
-not matter (``algebra.rows.withhold``). These rows lie beside its updates, under a number that is
-never sent, and what is said of them with the last one. Where they are owed, the pane's next update
-takes them all. Of a pane that is merged in portions nothing is withheld.
+not matter (``algebra.remainders.withhold``). These rows lie beside its updates, under a number that
+is never sent, and what is said of them with the last one. Where they are owed, the pane's next
+update takes them all. Of a pane that is merged in portions nothing is withheld.
 
 A pane that has more rows than the query's limit (``row_limit``) has no update: it is declined. What
 was sent of it before stays. (Of a pane that is merged in portions, a row counts once for each.)
@@ -36,7 +36,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.rows.withhold import Allowance, withhold
+from headwater.algebra.remainders.withhold import Allowance, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade

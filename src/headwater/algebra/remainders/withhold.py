@@ -3,7 +3,7 @@
 Whole columns at a time. A group stays if no column of it is off by more than that column allows
 when the group is not sent at all: its own value. So what is said of a column holds for every group.
 
-Values are looked at as doubles. Stated errors are rounded up by more than that can change.
+Values are looked at as doubles. Where that can change them, stated errors are rounded up by more.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
 
 ROUNDING = 1e-9
 """By which stated errors are larger than what was added up in doubles."""
+WHOLE_MAX = 2.0**53
+"""Whole numbers below are the same as doubles."""
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -62,7 +64,10 @@ def withhold(rows: pa.Table, allowance: Allowance) -> Withheld | None:
     if sent == rows.num_rows:
         return None
     rest = np.sort(order[sent:])
-    remainders = tuple(_remainder(v, v[rest]) for v in values)
+    remainders = tuple(
+        _remainder(v, v[rest], is_rounded=_is_rounded(rows, one))
+        for one, v in zip(columns, values, strict=True)
+    )
     return Withheld(rows.take(pa.array(order[:sent])), rows.take(pa.array(rest)), remainders)
 
 
@@ -82,9 +87,17 @@ def _allowed(column: ToleratedColumn, values: Floats, allowance: Allowance) -> f
     return column.size * float(values.sum())
 
 
-def _remainder(values: Floats, rest: Floats) -> Remainder:
+def _is_rounded(rows: pa.Table, column: ToleratedColumn) -> bool:
+    """Whether what the root adds up may differ from these values by a little."""
+    kind = rows.schema.field(column.partial).type
+    return bool(pa.types.is_floating(kind)) or (pa.types.is_decimal(kind) and kind.scale > 0)
+
+
+def _remainder(values: Floats, rest: Floats, *, is_rounded: bool) -> Remainder:
+    largest = float(np.abs(rest).max())
+    is_sure = not is_rounded and largest < WHOLE_MAX
     return Remainder(
-        largest=float(np.abs(rest).max()) * (1.0 + ROUNDING),
+        largest=largest if is_sure else largest * (1.0 + ROUNDING),
         total=float(rest.sum()),
         keys=len(rest),
         of=max(0.0, float(values.sum())),
