@@ -136,3 +136,18 @@ def test_a_query_without_an_error_takes_no_remainder() -> None:
     root = asked(query)
     root.receive(keeping(whole(query, 0, 0, [0], of=LIFE), KEPT), now_s=11.0)
     assert root.root.counters["stranger"] == 1
+
+
+def test_of_a_close_in_several_updates_the_last_one_gives_nothing_back() -> None:
+    query = query_with(Finally.EXACT)
+    root = asked(query)
+    root.receive(whole(query, 0, 1, [1], of=LIFE), now_s=11.0)
+    first = part(query, 0, 0, [0], of=LIFE, updates=((1, 1),), closed_at=2)
+    last = part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=2)
+    root.receive(first, now_s=11.0)
+    root.receive(keeping(last, KEPT), now_s=11.0)
+    root.work(now_s=12.0)
+    envelope = root.newest(0).envelope
+    assert envelope.covered == 2
+    assert envelope.withheld.columns[0].largest == 3.0
+    assert not envelope.exact

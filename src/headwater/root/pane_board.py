@@ -127,8 +127,6 @@ class PaneBoard:
         return reduce(merge_remainders, owed, ())
 
     def _is_given_back(self, rest: Rest) -> bool:
-        if rest.whole & self.whole:
-            return False
         firsts = ((ordinal, 1) for ordinal in bitset.members(rest.whole))
         return all(self._has_beyond(*one) for one in (*firsts, *rest.parts))
 

@@ -13,6 +13,9 @@ from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withhold import Allowance
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
+from headwater.algebra.words.site_state import FOREVER
 from headwater.store.cube.retention import RetentionConfig
 
 PAGES = [(101, "/big", 90), (101, "/small", 4), (101, "/tiny", 1), (101, "/large", 105)]
@@ -74,6 +77,63 @@ def test_a_restart_knows_what_was_kept_back(user: CubeUser, finally_: Finally) -
         assert made.last_update < made.first_update
     else:
         assert counts_of(user.cube.rows(QUERY, 101, ((2, 2),))) == rest
+
+
+def test_of_a_pane_that_was_closed_nothing_more_is_kept_back(user: CubeUser) -> None:
+    user.commit((101, "/big", 90))
+    user.make_updates(101)
+    user.commit((101, "/late", 500), (101, "/small", 1), (101, "/tiny", 1))
+    (made,) = user.make_updates(101)
+    assert made.withheld == ()
+    late = counts_of(user.cube.rows(QUERY, 101, ((2, 2),)))
+    assert late == {"/late": 500, "/small": 1, "/tiny": 1}
+
+
+def test_of_several_updates_the_last_tells_it(
+    open_cube: Callable[..., CubeUser], finally_: Finally
+) -> None:
+    user = open_cube(
+        summary_bytes_max=64, allowance_of=lambda query: Allowance(tolerance(finally_), 1)
+    )
+    user.install()
+    user.commit(*PAGES, (101, "/huge", 800), (101, "/wide", 700))
+    (made,) = user.make_updates(101)
+    assert made.last_update > 1
+    user.reopen()
+    (pane,) = user.cube.restore()[0].panes
+    assert pane.withheld == (made.last_update, made.withheld)
+    site = EdgeSite(user)
+    site.query = msgspec.structs.replace(site.query, tolerance=tolerance(finally_))
+    site.start(now_s=1_005.0)
+    site.close(101)
+    told = [one.coverage.withheld for one in site.sends if one.pane == 101]
+    assert told == [()] * (made.last_update - 1) + [made.withheld]
+
+
+def test_what_is_owed_follows_when_the_rest_has_arrived_and_holds_up_the_seal(
+    user: CubeUser, finally_: Finally
+) -> None:
+    site = EdgeSite(user)
+    timing = msgspec.structs.replace(site.query.timing, lateness_s=20.0)
+    site.query = msgspec.structs.replace(site.query, tolerance=tolerance(finally_), timing=timing)
+    user.commit(*PAGES)
+    user.reopen()
+    site.start(now_s=1_005.0)
+    site.close(101)
+    is_owed = finally_ is Finally.EXACT
+    assert [one.updates for one in site.sends if one.pane == 101] == [((1, 1),)]
+    site.close(110)
+    assert (site.states[-1].sealed_through <= 101) is is_owed
+    head = Acknowledgement(
+        str(site.query.id), 50, number=1, done_through=100, listed=((-FOREVER, FOREVER),)
+    )
+    held = PaneHeld(pane=101, sites=1 << 1)
+    site.edge.receive_ack(with_leaves(head, panes=(held,)), now_s=1_300.0)
+    site.tick(now_s=1_300.0)
+    site.tick(now_s=1_301.0)
+    follows = [one for one in site.sends if one.pane == 101][1:]
+    assert [one.updates for one in follows] == ([((2, 2),)] if is_owed else [])
+    assert all(one.lane is Lane.BACKLOG for one in follows)
 
 
 def test_it_is_told_with_the_close_and_again_after_a_restart(

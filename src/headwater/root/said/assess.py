@@ -67,7 +67,6 @@ class Assessment(msgspec.Struct, frozen=True):
             self.disputed,
             self.alarms,
             self.alarm_count,
-            self.withheld,
         )
 
 
@@ -90,7 +89,6 @@ def signature_of(envelope: Envelope) -> int:
         envelope.disputed,
         envelope.alarms,
         envelope.alarm_count,
-        envelope.withheld,
     )
 
 
@@ -235,7 +233,6 @@ def _signature(
     disputed: tuple[DisputedSite, ...],
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
-    withheld: StatedErrors,
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
     Nor is an alarm that is raised again, in other words."""
@@ -245,7 +242,4 @@ def _signature(
     named = tuple(sorted(panes.items()))
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
-    kept_back = (withheld.keys, *(one.largest for one in withheld.columns))
-    return hash(
-        (covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, kept_back)
-    )
+    return hash((covered, named, missing_count, is_exact, is_final, damaged, doubts, raised))
