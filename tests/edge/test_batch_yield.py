@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import assume, given
@@ -79,7 +80,9 @@ def test_batches_that_give_less_than_is_allowed_grow_and_never_give_more(
     learned.gave("q", bytes_in=first_bytes, rows_out=world(first_bytes), bytes_out=0)
     sizes = run(learned, {"q": world}, batches=batches)
     assert max(rows for _, rows in sizes) <= ROWS_MAX
-    assert [size for size, _ in sizes] == sorted(size for size, _ in sizes), "nothing is wasted"
+    in_bytes = [size for size, _ in sizes]
+    shrunk = max((before - after for before, after in pairwise(in_bytes)), default=0)
+    assert shrunk < line_bytes, "nothing is wasted but what rounding is"
 
 
 @given(st.integers(ROWS_MAX + 1, 10**7), st.integers(1, 500), st.integers(1, 30))

@@ -59,6 +59,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
     tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
+    waits: bool | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

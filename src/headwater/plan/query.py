@@ -127,6 +127,9 @@ class Query(msgspec.Struct, frozen=True):
     tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
     """Set: how far columns may be off, so that sites may keep back what does not matter. Unset, and
     then not on the wire: everything is sent."""
+    waits: bool | msgspec.UnsetType = msgspec.UNSET
+    """Set: a window is first answered at its deadline, though it be complete before. Unset, and
+    then not on the wire: when it is complete, or at its deadline."""
     sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
     """Set: the groups of a window are the sessions of its keys that end in it."""
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET

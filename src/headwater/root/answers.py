@@ -118,7 +118,8 @@ class Answers:
                 yield window
 
     def _is_first_due(self, window: Window) -> bool:
-        return window.unsettled == 0 or window.is_overdue
+        is_complete = window.unsettled == 0 and self._query.waits is not True
+        return is_complete or window.is_overdue
 
     def _revise_s(self, window: Window) -> float:
         return window.published_s + self._query.timing.revise_every_s

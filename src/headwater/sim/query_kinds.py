@@ -40,6 +40,7 @@ GROWING_SHARE = 0.4
 """How many of those that are left have states that grow."""
 
 
+WAITING_SHARE = 0.1
 TOLERANCE_SHARE = 0.35
 """How many of all that have neither states, sessions nor states that grow let sites keep something
 back."""
@@ -139,6 +140,12 @@ def draw_tolerance(random: Random, query: Query) -> Query:
         program=msgspec.structs.replace(query.program, partials=partials),
         tolerance=Tolerance((column,), finally_),
     )
+
+
+def draw_waiting(random: Random, query: Query) -> Query:
+    """The same query, sometimes first answered at its deadline only."""
+    is_drawn = random.random() < WAITING_SHARE and not query.ends
+    return msgspec.structs.replace(query, waits=True) if is_drawn else query
 
 
 def is_plain(query: Query) -> bool:

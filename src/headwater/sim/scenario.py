@@ -28,6 +28,7 @@ from headwater.sim.query_kinds import (
     draw_states,
     draw_time,
     draw_tolerance,
+    draw_waiting,
 )
 from headwater.sim.records.admits import admitting
 from headwater.sim.tuning import Limits, Pace, draw_ahead, draw_budgets, draw_digests, draw_limits
@@ -106,6 +107,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_sessions(Random(f"sessions {seed}"), query)
         query = draw_growing(Random(f"growing {seed}"), query)
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
+        query = draw_waiting(Random(f"waiting {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

@@ -220,6 +220,8 @@ def _span(root: Root, window: Window) -> tuple[int, int]:
 
 
 def _first_step(root: Root, window: Window) -> list[str]:
+    if root.query.waits is True and not window.is_overdue:
+        return ["It is answered at its deadline, and not before."]
     if not window.unsettled:
         return ["It is complete and is answered next."]
     if root.query.ends:

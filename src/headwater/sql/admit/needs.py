@@ -71,6 +71,8 @@ SEQUENCE = "grid sequence"
 OWN_COUNT = "grid own count"
 ERROR = "option error"
 """Who does not know it would look for a column of the source."""
+ANSWER = "option answer"
+"""A root that does not know it would answer before the deadline."""
 
 
 def _words(kind: str, names: Iterable[str]) -> set[str]:
@@ -91,7 +93,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, ERROR}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, ERROR, ANSWER}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -129,6 +131,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.numbers is None else {SEQUENCE})
         | (set() if query.own_count is None else {OWN_COUNT})
         | (set() if query.tolerates is None else {ERROR})
+        | ({ANSWER} if query.waits is True else set())
     )
     return tuple(sorted(used - OF_0_3))
 

@@ -8,6 +8,7 @@ import msgspec
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, OWN_COUNTS, SequenceGrid
 from headwater.plan.query import Timing
+from headwater.sql.read.answering import read_deadline_s
 from headwater.sql.read.options import Options
 from headwater.sql.read.streams import BEGIN_KEYWORDS, Stay
 
@@ -38,12 +39,13 @@ def check_sequence(options: Options, column: str) -> None:
 def read_sequence_timing(options: Options) -> Timing:
     """Raises ``QueryRefused``."""
     default = Timing()
+    revise_for_s = options.duration_s("revise_for", default.revise_for_s)
     return Timing(
-        deadline_s=options.duration_s("deadline", default.deadline_s),
+        deadline_s=read_deadline_s(options, disorder_s=0.0, revise_for_s=revise_for_s),
         disorder_s=0.0,
         lateness_s=None,
         revise_every_s=options.duration_s("revise_every", default.revise_every_s),
-        revise_for_s=options.duration_s("revise_for", default.revise_for_s),
+        revise_for_s=revise_for_s,
     )
 
 

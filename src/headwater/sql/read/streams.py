@@ -12,12 +12,15 @@ from headwater.plan.part import PARTS_MAX, Part
 from headwater.plan.query import TimeKind, Timing
 from headwater.plan.roster import Site
 from headwater.plan.timestamps import EXAMPLES, timestamp_us
+from headwater.sql.read.answering import read_deadline_s
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import NAME_LENGTH_MAX, StreamStatement
 
 STREAM_OPTIONS = {
     "deadline": "a window is answered at the latest so long after its end",
+    "staleness": "how old a first answer may be: a deadline by which sites can be in",
+    "answer": "when a window is first answered: complete, deadline, or either (what comes first)",
     "disorder": "how much later than its time a record may appear and be on time",
     "lateness": "after which nothing more can come for a pane",
     "revise_every": "how often an answer is revised at most",
@@ -54,12 +57,14 @@ def read_timing(options: Options) -> Timing:
     """Raises ``QueryRefused``."""
     default = Timing()
     lateness = options.duration_s("lateness", -1.0)
+    disorder_s = options.duration_s("disorder", default.disorder_s)
+    revise_for_s = options.duration_s("revise_for", default.revise_for_s)
     timing = Timing(
-        deadline_s=options.duration_s("deadline", default.deadline_s),
-        disorder_s=options.duration_s("disorder", default.disorder_s),
+        deadline_s=read_deadline_s(options, disorder_s=disorder_s, revise_for_s=revise_for_s),
+        disorder_s=disorder_s,
         lateness_s=lateness if lateness >= 0 else None,
         revise_every_s=options.duration_s("revise_every", default.revise_every_s),
-        revise_for_s=options.duration_s("revise_for", default.revise_for_s),
+        revise_for_s=revise_for_s,
     )
     if timing.lateness_s is not None and timing.lateness_s < timing.disorder_s:
         raise options.refused(

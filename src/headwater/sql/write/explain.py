@@ -170,10 +170,11 @@ def _root(query: Query) -> str:
     timing = query.timing
     columns = [f"{column.name} {column.type}" for column in query.program.output]
     near = [f"near, not exact: {line}" for line in query.bounds.lines()]
+    latest = "" if query.waits is True else "at the latest "
     since = "its end" if query.numbers is None else "a site has closed its last pane"
     return "\n".join(
         [
-            f"answers a window at the latest {_seconds(timing.deadline_s)} after {since}; "
+            f"answers a window {latest}{_seconds(timing.deadline_s)} after {since}; "
             f"revises at most every {_seconds(timing.revise_every_s)}, "
             f"for {_seconds(timing.revise_for_s)}",
             _building(query),
