@@ -178,9 +178,9 @@ class BatchRunner:
             raise_if_of_the_disk(error)
             raise ReadFailed(message_of(error)) from error
         parser = with_types(group.parser(chunks, found.headers), found, lines)
-        by_workers = None
-        if not group.order:  # workers don't say which line is the next
-            by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
+        if group.order:  # neither workers nor Spark's reader of objects say which line is the next
+            return self._run_over(session, standing, parser, group, batches, byte_count=byte_count)
+        by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
         if by_workers is not None:
             try:
                 with self.jobs.by_workers():
