@@ -27,16 +27,35 @@ def kept_of(manifest: Manifest, queries: CubeQueries, query: str) -> QueryKept:
         "WHERE query = ? AND pane >= ? ORDER BY pane",
         key,
     )
-    panes = (_pane(row, unsent.get(row[0], []), waiting.get(row[0], 0)) for row in rows)
+    same = _same(manifest, key) if queries.last_rows_of(query) is not None else set()
+    panes = (
+        _pane(row, unsent.get(row[0], []), waiting.get(row[0], 0), is_same=row[0] in same)
+        for row in rows
+    )
     kept = tuple(pane for pane in panes if _is_worth_keeping(pane))
     return QueryKept(query, record, kept, queries.failures(query))
 
 
-def _pane(row: Row, unsent: list[int], waiting_rows: int) -> PaneKept:
+def _same(manifest: Manifest, key: tuple[int | None, int]) -> set[int]:
+    """Of a state query: panes whose updates are those of the pane before, each in its place."""
+    found = manifest.all(
+        "SELECT one.pane FROM updates AS one JOIN panes USING (query, pane) JOIN updates AS former "
+        "ON former.query = one.query AND former.pane = one.pane - 1 AND former.number = one.number "
+        "AND former.segment = one.segment AND former.first_row = one.first_row "
+        "WHERE one.query = ? AND one.pane >= ? GROUP BY one.pane "
+        "HAVING count(*) = max(panes.updates)",
+        key,
+    )
+    return {pane for (pane,) in found}
+
+
+def _pane(row: Row, unsent: list[int], waiting_rows: int, *, is_same: bool) -> PaneKept:
     """Updates whose rows retention took were sent once: only what is marked otherwise was not."""
     pane, updates, is_acked, row_bytes, written_s = row
     sent = ranges.difference(((1, updates),), tuple((n, n) for n in unsent)) if updates else ()
-    return PaneKept(pane, updates, sent, bool(is_acked), waiting_rows, row_bytes, written_s)
+    return PaneKept(
+        pane, updates, sent, bool(is_acked), waiting_rows, row_bytes, written_s, is_same
+    )
 
 
 def _is_worth_keeping(pane: PaneKept) -> bool:

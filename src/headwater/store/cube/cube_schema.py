@@ -168,5 +168,21 @@ CUBE_SCHEMA = Schema(
         ("""ALTER TABLE cuts ADD COLUMN is_doubtful INTEGER NOT NULL DEFAULT 0""",),
         # The line that names the columns of a cut's lines.
         ("""ALTER TABLE cuts ADD COLUMN header TEXT NOT NULL DEFAULT ''""",),
+        # Of a state query: the records that its next states may be made of, a segment for each
+        # batch, with where the site's count was after its last record; and where in that order, and
+        # from which pane on, records may be missing.
+        (
+            """CREATE TABLE ring (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+                through_row INTEGER NOT NULL,
+                PRIMARY KEY (query, segment)) WITHOUT ROWID""",
+            """CREATE INDEX ring_of_segment ON ring (segment)""",
+            """CREATE TABLE gaps (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                at_row INTEGER NOT NULL,
+                pane INTEGER NOT NULL,
+                PRIMARY KEY (query, at_row, pane)) WITHOUT ROWID""",
+        ),
     ),
 )
