@@ -25,12 +25,13 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.part import Part
 from headwater.plan.program import Program
-from headwater.plan.query import Query, QueryId, TimeKind
+from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.read.objection import Objection
+from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.sequences import (
     check_sequence,
@@ -41,6 +42,7 @@ from headwater.sql.read.sequences import (
 from headwater.sql.read.sources import compile_source
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import SourceStatement, StreamStatement, read_statements
+from headwater.sql.read.states import check_state_begin, check_states, state_begin, state_timing
 from headwater.sql.read.streams import (
     INSTALL_SLACK_US,
     check_sessions,
@@ -172,6 +174,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     tree = resolved_stream(stream, among)
     places = read_places(options, root=among.root, known=among.known_sites)
     parts = read_parts(options, stream.name, places.roots)
+    last_n = the(tree, Grouped).last_n
+    if last_n:
+        check_states(options, part_count=len(parts))
     check_divisible(tree, options, stream, text, part_count=len(parts))
     time, window = read_time(options), the(tree, Grouped).window
     check_sessions(options, time, has_sessions=the(tree, Grouped).sessions is not None)
@@ -189,12 +194,14 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 options,
                 window,
                 time=time,
-                default=among.begin,
+                default=state_begin(ends=among.ends) if last_n else among.begin,
                 now_us=among.now_us if clock_us is None else clock_us,
                 slack_us=among.slack_us,
                 ends=among.ends,
             )
         )
+        if last_n:
+            check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             raise refusal(
@@ -213,11 +220,12 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             node_set=places.node_set or msgspec.UNSET,
             ends=among.ends,
             time=time,
-            timing=(read_sequence_timing if counted else read_timing)(options),
+            timing=_timing(options, counted=counted, last_n=last_n),
             part=part,
             reads_past=stay.reads_past,
             end_pane=stay.end_pane,
             bounded=bounded or UNSET,
+            last_n=last_n or UNSET,
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends
@@ -229,6 +237,12 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         _check(query, stream, text)
         queries.append(query)
     return queries
+
+
+def _timing(options: Options, *, counted: str, last_n: int) -> Timing:
+    if counted:
+        return read_sequence_timing(options)
+    return state_timing(read_timing(options)) if last_n else read_timing(options)
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:

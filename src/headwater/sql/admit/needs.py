@@ -72,6 +72,11 @@ OWN_COUNT = "grid own count"
 """Who does not know it would look for a column of the source."""
 
 
+LAST_ROWS = "grid last rows"
+"""Who does not know it would read the records of each pane for those of its state. (Agents of 0.3
+knew what a state query is, and refuse it.)"""
+
+
 def _words(kind: str, names: Iterable[str]) -> set[str]:
     return {f"{kind} {name}" for name in names}
 
@@ -90,7 +95,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -127,6 +132,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.sessions is msgspec.UNSET else {SESSIONS})
         | (set() if query.numbers is None else {SEQUENCE})
         | (set() if query.own_count is None else {OWN_COUNT})
+        | ({LAST_ROWS} if query.holds_states else set())
     )
     return tuple(sorted(used - OF_0_3))
 
