@@ -47,7 +47,7 @@ sim: $(READY) ## Thousands of seeded fault schedules in virtual time: machines, 
 	$(BIN)/python -m headwater.sim --seeds $(SEEDS) --jobs $$(nproc)
 	$(BIN)/python -m schedules --seeds $(SCHEDULES) --jobs $$(nproc)
 
-experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence anew (about an hour)
+experiments: $(READY) $(VENV)/.experiments ## Make the figures of docs/evidence anew (about an hour and a half)
 	$(BIN)/python -m experiments
 
 readers: $(READY) $(VENV)/.readers ## Read answers with DuckDB, pandas and polars, as the guide does

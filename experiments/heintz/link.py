@@ -81,11 +81,12 @@ def run(
     for number, (window, rate) in enumerate(zip(windows, rates, strict=True)):
         book = KeyBook([measure], past, config, start_s=number, pane_s=1.0, chance=chance)
         deadline = number + 1.0 + (staleness if staleness is not None else np.inf)
+        ahead_until = deadline if staleness is not None else number + 1.0
         for tick, batch in enumerate(window):
             now = number + (tick + 1) / TICKS
             book.add(batch.keys, batch.values, records=batch.records, row_bytes=1, now_s=now)
             if tick + 1 < TICKS:
-                _pull(book, link, rate, now, now + 1.0 / TICKS, deadline)
+                _pull(book, link, rate, now, now + 1.0 / TICKS, ahead_until)
         end = number + 1.0
         ahead = max(0.0, deadline - max(link.free, end)) * rate
         book.close(ahead_bytes=ahead if staleness is not None else 0.0)
@@ -119,10 +120,10 @@ class Link:
 
 
 def _pull(
-    book: KeyBook, link: Link, rate: float, now: float, until: float, deadline: float
+    book: KeyBook, link: Link, rate: float, now: float, until: float, ahead_until: float
 ) -> None:
     room = link.room(rate, now, until)
     if room:
-        ahead = (deadline - link.free) * rate if np.isfinite(deadline) else 0.0
+        ahead = (ahead_until - link.free) * rate
         sent = book.take(room, now_s=now, ahead_bytes=ahead)
         link.carry(len(sent), rate, now, room=room)

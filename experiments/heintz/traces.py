@@ -70,6 +70,13 @@ def _honeypots() -> Iterator[Raw]:
             yield float(row["unix_ts"]), key, 1.0, row["src_id"]
 
 
+def _honeypots_by_site() -> Iterator[Raw]:
+    """Keys that sites have in common; the site as the member."""
+    with gzip.open(DATA / "sec_aws_honeypots_9regions_2013.csv.gz", "rt") as file:
+        for row in csv.DictReader(file):
+            yield float(row["unix_ts"]), f"{row['country']} {row['dst_port']}", 1.0, row["site"]
+
+
 def _reddit() -> Iterator[Raw]:
     with lzma.open(DATA / "feeds_reddit_all_domains_2.1M.tsv.xz", "rt") as file:
         next(file)
@@ -108,12 +115,25 @@ MEASURED_TRACES = {
     ),
     "reddit": Measured("feeds_reddit_all_domains_2.1M.tsv.xz", _reddit, "2013-03-01", DAY_S),
     "downloads": Measured("web_cran_downloads_2012.csv.gz", _downloads, "2012-12-26", 7_200.0, 24),
+    "flights later": Measured("events_flights_3m_2001H1.csv.xz", _flights, "2001-05-01", DAY_S),
+    "reddit earlier": Measured(
+        "feeds_reddit_all_domains_2.1M.tsv.xz", _reddit, "2013-01-20", DAY_S
+    ),
     "wiki edits": Measured(
         "wiki_edits_20150912_sampled.json.gz", _wiki, "2015-09-12T01:00", 3_000.0, 27
     ),
 }
 """Sum of: minutes late by route; connections by site, country and port; ups by domain; bytes by
 package; characters added by user. Distinct: distances, sources, feeds, clients, pages."""
+SITED_TRACES = {
+    "honeypots by site": Measured(
+        "sec_aws_honeypots_9regions_2013.csv.gz", _honeypots_by_site, "2013-03-04", 7 * DAY_S, 21
+    ),
+    "reddit by feed": MEASURED_TRACES["reddit"],
+}
+"""The member says at which site a record is."""
+KEPT_FOR_LAST = ("flights later", "reddit earlier", "wiki edits")
+"""Nothing is tuned on these."""
 
 
 def traces(names: tuple[str, ...] = (*MEASURED_TRACES, "synthetic")) -> Iterator[Trace]:
@@ -121,14 +141,17 @@ def traces(names: tuple[str, ...] = (*MEASURED_TRACES, "synthetic")) -> Iterator
     for name in names:
         if name == "synthetic":
             yield synthetic()
-        elif (DATA / MEASURED_TRACES[name].file).exists():
-            yield measured(name)
+        elif is_there(MEASURED_TRACES[name]):
+            yield measured(name, MEASURED_TRACES[name])
         else:
             print(f"NOT MEASURED: {DATA / MEASURED_TRACES[name].file} is not there; left out.")
 
 
-def measured(name: str) -> Trace:
-    of = MEASURED_TRACES[name]
+def is_there(of: Measured) -> bool:
+    return (DATA / of.file).exists()
+
+
+def measured(name: str, of: Measured) -> Trace:
     begin_s = _epoch(of.begin)
     end_s = begin_s + of.windows * of.window_s
     found = [raw for raw in of.read() if begin_s <= raw[0] < end_s]
@@ -140,7 +163,7 @@ def measured(name: str) -> Trace:
     return Trace(name, _windows((at - begin_s) / of.window_s, keys, values, members, of.windows))
 
 
-_BY_MINUTE = {"flights", "honeypots"}
+_BY_MINUTE = {"flights", "flights later", "honeypots", "honeypots by site"}
 
 
 def synthetic(

@@ -251,6 +251,26 @@ def test_a_full_disk_while_a_query_is_removed_is_waited_for(tmp_path: Path) -> N
     at_home(tmp_path, work)
 
 
+def test_an_answer_that_fails_is_among_the_troubles_of_its_stream_until_one_is_made(
+    tmp_path: Path,
+) -> None:
+    async def work(runtime: SiteRuntime) -> None:
+        query = _installed(runtime)
+        await until(lambda: runtime.node.root(str(query.id)))
+        root = runtime.node.root(str(query.id))
+        assert root is not None
+        root.answers.failure = "publishing in results/hits: Input/output error"
+        desk = ControlDesk()
+        desk.open(runtime)
+        (line,) = (await desk.handle("streams", {}))["streams"]
+        assert "failed and is tried again: publishing in results/hits: Input" in line["trouble"]
+        root.answers.failure = None
+        (line,) = (await desk.handle("streams", {}))["streams"]
+        assert line["trouble"] == ""
+
+    at_home(tmp_path, work)
+
+
 def test_a_full_disk_while_results_are_made_sound_is_waited_for(tmp_path: Path) -> None:
     async def work(runtime: SiteRuntime) -> None:
         ledger = runtime.stores.ledger

@@ -154,6 +154,69 @@ OPTIONS = {
     "a time of another kind": ("time = 'lunar'", "'lunar'", "wanted 'event' or 'age'", ""),
     "a root that is named twice": ("roots = 'a, a'", "'a, a'", "named twice", "name it once"),
     "root and roots": ("root = 'a', roots = 'a, b'", "'a, b'", "got both", "write all sites"),
+    "an error that is none": ("error = 'small'", "'small'", "wanted a bound", "0.1 % of total"),
+    "an error of zero": ("error = '0 %'", "'0 %'", "above 0", ""),
+    "a negative error": ("error = '-5'", "'-5'", "above 0", ""),
+    "an error of more than all": ("error = '120 %'", "'120 %'", "at most 100 %", ""),
+    "an error that is no number": ("error = 'nan'", "'nan'", "wanted a bound", "write"),
+    "a total without a share": (
+        "error = '5 of total'", "'5 of total'", "a share of the total", "0.1 % of total"
+    ),
+    "an error of an unknown column": ("error = 'm: 1 %'", "'m: 1 %'", "no column `m`", "n"),
+    "a column with two errors": (
+        "error = 'n: 1 %, N: 5'", "'n: 1 %, N: 5'", "two bounds", "write one"
+    ),
+    "a list with something else in it": (
+        "error = 'n: 1 %, 5'", "'n: 1 %, 5'", "wanted `column: bound`", ""
+    ),
+    "finally of another kind": (
+        "error = '5', finally = 'never'", "'never'", "wanted 'exact' or 'bounded'", ""
+    ),
+    "bounded without an error": (
+        "finally = 'bounded'", "'bounded'", "nothing is kept back", "add error"
+    ),
+}  # fmt: skip
+
+
+ERRORS = {
+    "a sum that may be negative": (
+        "SELECT domain, sum(bytes) AS b FROM access GROUP BY {W}, domain",
+        "1 % of total", "may have negative values", "write sum(abs(…))",
+    ),
+    "a share of each value of such a sum": (
+        "SELECT domain, sum(bytes) AS b FROM access GROUP BY {W}, domain",
+        "1 %", "may have negative values", "'500'",
+    ),
+    "an average": (
+        "SELECT domain, avg(ms) AS a FROM access GROUP BY {W}, domain",
+        "1 %", "neither a count nor a sum", "a stream of its own",
+    ),
+    "what is computed of counts": (
+        "SELECT domain, count(*) + 1 AS n FROM access GROUP BY {W}, domain",
+        "5", "neither a count nor a sum", "without error",
+    ),
+    "distinct values": (
+        "SELECT domain, count(DISTINCT status) AS n FROM access GROUP BY {W}, domain",
+        "5", "growing states", "leave error out",
+    ),
+    "a column without a bound": (
+        "SELECT domain, count(*) AS n, sum(bytes) AS b FROM access GROUP BY {W}, domain",
+        "n: 5", "`b` has no bound", "for it too",
+    ),
+    "HAVING": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING count(*) > 5",
+        "5", "choose rows by values that may be off", "leave",
+    ),
+    "LIMIT": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain ORDER BY n LIMIT 3",
+        "5", "choose rows by values that may be off", "leave",
+    ),
+    "no keys": (
+        "SELECT count(*) AS n FROM access GROUP BY {W}", "5", "questions without keys", "leave",
+    ),
+    "rows": (
+        "SELECT domain FROM access GROUP BY {W}, domain", "5", "wanted 1 to 64 counts", "leave",
+    ),
 }  # fmt: skip
 
 
@@ -189,3 +252,9 @@ def test_an_option_is_refused_with_place_fault_and_remedy(what: str) -> None:
     options, place, wrong, write = OPTIONS[what]
     select = f"SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain"
     check(text_of(select, options), place, wrong, write)
+
+
+@pytest.mark.parametrize("what", ERRORS)
+def test_an_error_is_refused_where_it_can_not_be_kept(what: str) -> None:
+    select, error, wrong, write = ERRORS[what]
+    check(text_of(select.replace("{W}", W), f"error = '{error}'"), f"'{error}'", wrong, write)

@@ -12,6 +12,7 @@ import contextlib
 import pyarrow as pa
 
 from headwater.algebra.aggregates import FOLDS
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns
 from headwater.algebra.rows.taken_rows import Take, taker
@@ -78,6 +79,15 @@ class QueryBook:
         if query is None or not isinstance(query.last_n, int) or query.begin_pane is None:
             return None
         return LastRows(query.last_n, query.begin_pane)
+
+    def allowance(self, name: str) -> Allowance | None:
+        """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
+        scarce link and no deadline, so all of it is sent."""
+        query = self.query(name)
+        tolerance = query.tolerates
+        if tolerance is None or query.ends:
+            return None
+        return Allowance(tolerance, query.window.panes_per_window)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

@@ -62,6 +62,7 @@ class SiteStores:
             site=site,
             merger_of=self.book.merger,
             limit_of=self.book.row_limit,
+            allowance_of=self.book.allowance,
             last_rows_of=self.book.last_rows,
             retention=retention,
             spool_bytes_max=spool_bytes_max,

@@ -21,6 +21,9 @@ Laws: merge is associative and commutative, ``Coverage()`` is neutral, and merge
 with a site in common raises ``OverlapError``. That a *site* in common is refused, not only an
 update, is on purpose: a relay can't see incarnations inside a bitmap, and forwarding apart is
 always safe.
+
+``withheld`` says what its sites have kept back of their closes, where a query allows it: one
+remainder for each bounded column. It belongs to the updates that are in, and comes with them.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from functools import lru_cache
 import msgspec
 
 from headwater.algebra.bounds import BoundedRanges, Number, Ordinal, SixtyFourBits
+from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.errors import OverlapError
@@ -57,6 +61,7 @@ class Coverage(msgspec.Struct, frozen=True):
     empty: int = 0
     tag: int = 0
     parts: tuple[SitePart, ...] = ()
+    withheld: Remainders = ()
 
     @classmethod
     def of_whole(cls, ordinal: int, incarnation: int) -> Coverage:
@@ -111,6 +116,7 @@ class Coverage(msgspec.Struct, frozen=True):
             empty=self.empty | other.empty,
             tag=self.tag ^ other.tag,
             parts=parts,
+            withheld=merge_remainders(self.withheld, other.withheld),
         )
 
 

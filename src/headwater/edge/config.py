@@ -45,6 +45,8 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failures_max: int = 5
     """So many failed batches in a row, and the query is suspended at this site."""
 
+    rests_per_tick_max: int = 64
+    """Panes whose withheld rest is made into updates at once, where nothing else is due."""
     panes_per_cut_max: int = 256
     """Panes of one query that one tick makes updates of; the rest waits for the next tick."""
     sends_per_tick_max: int = 256

@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import SiteState
@@ -21,7 +22,9 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     """Make updates of all waiting rows of these panes, with ``record``, in one transaction.
 
     Updates are numbered on from those that the pane has; more than ``summary_bytes_max`` makes
-    several. Answer with one ``UpdatesMade`` for each pane, all in one ``Edge.updates_made``.
+    several. Under a query that tolerates an error, the first ones of a pane leave out what does not
+    matter; where that is to follow, the next ones have it. Answer with one ``UpdatesMade`` for each
+    pane, all in one ``Edge.updates_made``.
 
     Of a state query the rows are those of the state at the pane's end, of all that is committed
     now. Panes of one write that have the same state still have an update each, so that one of them
@@ -55,6 +58,8 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     over: str = ""
     """In words: the pane has more rows than the query may send, so none of them is in an update. It
     is declined (limit), which the cube has written in the same transaction."""
+    withheld: Remainders = ()
+    """What was kept back of the pane; told with the last of them."""
 
 
 class Remember(msgspec.Struct, frozen=True):

@@ -97,17 +97,20 @@ class QueryEdge:
         clock = state.time.of_source(clock)
         writes: list[Write] = [*self._expire(now_s=now_s)]
         panes: list[int] = []
+        are_due = False
         self._has_more, self._awaits_updates = False, bool(state.book.making)
         if not state.book.making:
             panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
+            are_due = bool(panes)
+            panes = panes or self._take_rests(has_room)
             state.book.make(panes, now_s=now_s)
         self._seal(clock, now_s=now_s)
         self._tell_closes()
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
-            self._are_updates_sent = state.is_live and has_room(state.id)
+            self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
@@ -221,6 +224,13 @@ class QueryEdge:
         state.reopen(pane for pane in due[:count_max] if not book.updates_of(pane))
         return due[:count_max]
 
+    def _take_rests(self, has_room: Callable[[str], bool]) -> list[int]:
+        """What was kept back and follows: into room that nothing else of the query needs."""
+        state, book = self.state, self.state.book
+        if not book.owing or book.waits_for_room or not has_room(state.id):
+            return []
+        return book.rests(state.config.rests_per_tick_max)
+
     def next_close_s(self, *, after_s: float, now_s: float) -> float:
         """From when on (steady time) a read closes a pane that one at ``after_s`` could not.
 
@@ -251,7 +261,10 @@ class QueryEdge:
         state, book, pane = self.state, self.state.book, done.pane
         if self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
+        is_rest = done.pane in book.owing
         closed_s = book.made(done, now_s=now_s)
+        if done.withheld and state.query.owes_rest:
+            book.owing[pane] = None
         updates = list(range(done.first_update, done.last_update + 1))
         if done.over:
             state.decline(pane, pane, Reason.LIMIT)
@@ -268,7 +281,7 @@ class QueryEdge:
             if book.beyond(state.config.panes_waiting_max):
                 state.hear(News.WORK)
             return updates
-        live = self.lane_of(done, now_s=now_s) is Lane.LIVE
+        live = not is_rest and self.lane_of(done, now_s=now_s) is Lane.LIVE
         book.add_unsent(pane, updates, closed_s=closed_s, live=live)
         return []
 
@@ -308,7 +321,7 @@ class QueryEdge:
         if state.record.status == RUNNING:
             through = self._sealable(clock, now_s=now_s)
         self._awaits_updates |= any(pane < through for pane in book.making)
-        through = min([through, state.record.closed_through, *book.making, *book.late])
+        through = min([through, state.record.closed_through, *book.making, *book.late, *book.owing])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
         every_s = max(min(state.config.seal_every_s, late_s), late_s / 100.0)

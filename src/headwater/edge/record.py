@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import msgspec
 
+from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import Alarm
@@ -153,6 +154,10 @@ def joined(declined: Iterable[Declined]) -> tuple[Declined, ...]:
     return tuple(sorted(found, key=lambda one: (one.first, one.reason)))
 
 
+Withheld = tuple[int, Remainders]
+"""The last update of a pane's close, and what is told with it of what was kept back."""
+
+
 class PaneKept(msgspec.Struct, frozen=True):
     """One pane of one query as the cube has it: updates, their marks, and rows in none of them."""
 
@@ -174,6 +179,10 @@ class PaneKept(msgspec.Struct, frozen=True):
     """As in ``UpdatesMade``."""
     is_whole: bool = True
     """As in ``UpdatesMade``: a crash may have come before a record knew of it."""
+    withheld: Withheld | None = None
+    """What was kept back of it, as ``PaneBook.withheld`` has it."""
+    owes_rest: bool = False
+    """And that is still to follow."""
 
 
 class QueryKept(msgspec.Struct, frozen=True):

@@ -52,6 +52,10 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         state.count(pane, kept.updates)
     if kept.waiting_rows:
         edge.rows_in(pane, kept.waiting_rows, now_s=now_s)
+    if kept.withheld is not None:
+        book.withheld[pane] = kept.withheld
+    if kept.owes_rest:
+        book.owing[pane] = None
     if not kept.is_acked and kept.updates:
         sent = IntervalSet(kept.sent)
         book.fly(pane, sent.numbers(1, kept.updates), now_s=now_s)

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.rows.columns import FirstRows, Folding, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
@@ -57,6 +58,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     folding: Folding | msgspec.UnsetType = msgspec.UNSET
     sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
+    tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

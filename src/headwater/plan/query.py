@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
@@ -123,6 +124,9 @@ class Query(msgspec.Struct, frozen=True):
     """Columns of the answer that are near the truth, and how near. Unset, and then not on the wire:
     all are exact."""
 
+    tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
+    """Set: how far columns may be off, so that sites may keep back what does not matter. Unset, and
+    then not on the wire: everything is sent."""
     sessions: Sessions | msgspec.UnsetType = msgspec.UNSET
     """Set: the groups of a window are the sessions of its keys that end in it."""
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
@@ -141,6 +145,18 @@ class Query(msgspec.Struct, frozen=True):
             self._check_sessions(self.sessions)
         if isinstance(self.sequence, SequenceGrid):
             self._check_sequence(self.sequence)
+        if isinstance(self.tolerance, Tolerance):
+            self._check_tolerance(self.tolerance)
+
+    def _check_tolerance(self, tolerance: Tolerance) -> None:
+        where = f"query {self.id}: an error"
+        added = tuple(one.name for one in self.program.partials if one.merge == "sum")
+        fault = tolerance.fault(added)
+        if fault is not None:
+            raise ValueError(f"{where}: {fault}")
+        has_groups = self.program.folding is msgspec.UNSET and self.program.first is msgspec.UNSET
+        if not has_groups or self.holds_states or self.sessions is not msgspec.UNSET:
+            raise ValueError(f"{where}: wanted groups of a window, neither states nor sessions")
 
     def _check_sequence(self, grid: SequenceGrid) -> None:
         """No clock has a say in it, and what only clocks can say it does not have."""
@@ -286,6 +302,17 @@ class Query(msgspec.Struct, frozen=True):
     @property
     def bounds(self) -> Bounded:
         return NOT_BOUNDED if isinstance(self.bounded, msgspec.UnsetType) else self.bounded
+
+    @property
+    def tolerates(self) -> Tolerance | None:
+        """How far columns may be off; None: nothing is kept back."""
+        return self.tolerance if isinstance(self.tolerance, Tolerance) else None
+
+    @property
+    def owes_rest(self) -> bool:
+        """Whether what sites keep back is to follow."""
+        tolerance = self.tolerates
+        return tolerance is not None and tolerance.finally_ is Finally.EXACT
 
     @property
     def place_columns(self) -> tuple[PlaceColumn, ...]:

@@ -189,6 +189,7 @@ class Answers:
             part=self._query.part,
             alarms=found.alarms,
             alarm_count=found.alarm_count,
+            withheld=found.withheld,
             counted=self._query.counted,
         ).near(self._query.bounds)
 

@@ -11,8 +11,13 @@ some time. When news of a further update comes before the update, the site is ``
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
-from headwater.algebra.sets import ranges
+import msgspec
+
+from headwater.algebra.coverage import Coverage
+from headwater.algebra.remainders.remainder import Remainders, merge_remainders
+from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import ExtraHeld
 
@@ -47,6 +52,25 @@ class Holding:
         return self.incarnation, self.updates, self.closed_at
 
 
+class Rest(msgspec.Struct, frozen=True):
+    """What the sites of one kept summary had kept back when they closed the pane.
+
+    A merged summary can't be taken apart, so it counts until each of them has sent its rest.
+    """
+
+    whole: int
+    parts: tuple[tuple[int, int], ...]
+    """(ordinal, the last of its updates that are in)"""
+    withheld: Remainders
+
+    @classmethod
+    def of(cls, coverage: Coverage) -> Rest:
+        parts = tuple(
+            (part.ordinal, part.updates[-1][1]) for part in coverage.parts if part.updates
+        )
+        return cls(coverage.whole, parts, coverage.withheld)
+
+
 class PaneBoard:
     """All bitmaps are over roster ordinals."""
 
@@ -71,6 +95,8 @@ class PaneBoard:
         """Sites that have what the ledger lost after it was in answers. Though they decline the
         rest of the pane, that much of it is awaited."""
         self._owed_updates: dict[int, Ranges] = {}
+        self.rests: list[Rest] = []
+        """What came with kept summaries of what sites have kept back."""
 
     @property
     def in_whole(self) -> int:
@@ -93,6 +119,21 @@ class PaneBoard:
         if self.empty & bit:
             return Holding(present or 0, (), 0)
         return self.holdings.get(ordinal)
+
+    def withheld(self, *, gives_back: bool) -> Remainders:
+        """All that is kept back. ``gives_back``: a further update of a site has all of its rest;
+        otherwise it never comes."""
+        owed = (one.withheld for one in self.rests if not (gives_back and self._is_given_back(one)))
+        return reduce(merge_remainders, owed, ())
+
+    def _is_given_back(self, rest: Rest) -> bool:
+        firsts = ((ordinal, 1) for ordinal in bitset.members(rest.whole))
+        return all(self._has_beyond(*one) for one in (*firsts, *rest.parts))
+
+    def _has_beyond(self, ordinal: int, update: int) -> bool:
+        """Whether all of the site is in, and that is more than up to this update."""
+        holding = self.holdings.get(ordinal)
+        return holding is not None and holding.is_complete and (holding.closed_at or 0) > update
 
     # Changes: what returns a bool says whether anything is new
 
@@ -246,6 +287,7 @@ class PaneBoard:
             self.declined,
             self.damaged,
             self.rows_number,
+            tuple(self.rests),
         )
 
 

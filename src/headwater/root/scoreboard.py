@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.acknowledgement import Greeting
 from headwater.algebra.words.site_state import FOREVER, SiteState
-from headwater.root.pane_board import FIRST, Holding, PaneBoard
+from headwater.root.pane_board import FIRST, Holding, PaneBoard, Rest
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
 FORMER_LIVES_MAX = 10_000
@@ -182,6 +183,8 @@ class Scoreboard:
             )
         for part in coverage.parts:
             self._add(board, part.ordinal, part)
+        if coverage.withheld and has_rows:
+            board.rests.append(Rest.of(coverage))
 
     def make_anew(self, pane: int) -> PaneBoard:
         """The board of the pane without any summary, to enter those that are left. What was
@@ -225,7 +228,13 @@ class Scoreboard:
             and disjoint
             and not (parts | bits) & ~self.table.expected
             and all(_is_possible(part) for part in coverage.parts)
+            and self._is_tolerated(coverage.withheld)
         )
+
+    def _is_tolerated(self, withheld: Remainders) -> bool:
+        """Whether sites may say so of what they keep back."""
+        tolerance = self.table.tolerance
+        return not withheld or (tolerance is not None and tolerance.is_stated_by(withheld))
 
     def _compare(self, board: PaneBoard, coverage: Coverage) -> tuple[bool | None, bool]:
         """Whether it carries updates that are new, and such as are held; None: it can't count."""

@@ -69,6 +69,7 @@ class SiteTable:
         members = [site for site in roster.sites if is_asked(query, site)]
         self.names = {site.ordinal: site.name for site in members}
         self.expected = bitset.of(self.names)
+        self.tolerance = query.tolerates
         self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
         self.views: dict[int, SiteView] = {}
         self.tally = Tally()

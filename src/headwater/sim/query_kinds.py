@@ -11,11 +11,13 @@ from random import Random
 import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.query import Query, TimeKind
-from headwater.sim.records.admits import growing
+from headwater.sim.records.admits import growing, rows_max_of
 
 STATES_SHARE = 0.25
 """How many queries of logs that go on hold states."""
@@ -36,6 +38,13 @@ SESSIONS_SHARE = 0.3
 
 GROWING_SHARE = 0.4
 """How many of those that are left have states that grow."""
+
+
+TOLERANCE_SHARE = 0.35
+"""How many of all that have neither states, sessions nor states that grow let sites keep something
+back."""
+COUNT = "n"
+"""The partial by which they do: the number of records."""
 
 
 def draw_states(random: Random, query: Query) -> Query:
@@ -115,6 +124,21 @@ def draw_growing(random: Random, query: Query) -> Query:
         return query
     program = growing(query.program, rows_max=random.choice((3, 5)))
     return msgspec.structs.replace(query, program=program)
+
+
+def draw_tolerance(random: Random, query: Query) -> Query:
+    """The same query, sometimes with an error: sites keep some records back."""
+    drawn, finally_ = random.random(), random.choice((Finally.BOUNDED, Finally.EXACT))
+    has_groups = not query.holds_states and query.sessions is msgspec.UNSET
+    if drawn >= TOLERANCE_SHARE or not has_groups or rows_max_of(query) is not None:
+        return query
+    column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, 0.5)
+    partials = (Partial(COUNT, "bigint", "sum"),)
+    return msgspec.structs.replace(
+        query,
+        program=msgspec.structs.replace(query.program, partials=partials),
+        tolerance=Tolerance((column,), finally_),
+    )
 
 
 def is_plain(query: Query) -> bool:

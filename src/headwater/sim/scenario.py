@@ -27,6 +27,7 @@ from headwater.sim.query_kinds import (
     draw_sessions,
     draw_states,
     draw_time,
+    draw_tolerance,
 )
 from headwater.sim.records.admits import admitting
 from headwater.sim.tuning import Limits, Pace, draw_ahead, draw_budgets, draw_digests, draw_limits
@@ -104,6 +105,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_past(Random(f"past {seed}"), query, now_s=START_S)
         query = draw_sessions(Random(f"sessions {seed}"), query)
         query = draw_growing(Random(f"growing {seed}"), query)
+        query = draw_tolerance(Random(f"tolerance {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 import msgspec
 
 from headwater.overlay.lie_book import LieKind
+from headwater.sim.check.check_answers import WITHHELD_SOMETIMES
 from headwater.sim.check.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
@@ -75,6 +76,7 @@ SOMETIMES = (
     *GROWING_SOMETIMES,
     *PAST_SOMETIMES,
     *SESSIONS_SOMETIMES,
+    *WITHHELD_SOMETIMES,
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),
     *(f"a lie was told: {what}" for what in (*LIES, *BENT, FLOOD)),
     *(f"a lie was written down: {kind}" for kind in LieKind),

@@ -25,24 +25,19 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.part import Part
 from headwater.plan.program import Program
-from headwater.plan.query import Query, QueryId, TimeKind, Timing
+from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
+from headwater.sql.read.error_option import read_error, read_finally
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
-from headwater.sql.read.sequences import (
-    check_sequence,
-    read_sequence_grid,
-    read_sequence_stay,
-    read_sequence_timing,
-)
+from headwater.sql.read.sequences import check_sequence, read_sequence_grid, read_sequence_stay
 from headwater.sql.read.sources import compile_source
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import SourceStatement, StreamStatement, read_statements
-from headwater.sql.read.states import check_state_begin, check_states, state_begin, state_timing
+from headwater.sql.read.states import check_state_begin, check_states, state_begin, timing_of
 from headwater.sql.read.streams import (
     INSTALL_SLACK_US,
     check_sessions,
@@ -51,7 +46,6 @@ from headwater.sql.read.streams import (
     read_session_max_us,
     read_stay,
     read_time,
-    read_timing,
     stream_options,
 )
 from headwater.sql.resolve.named_window import named_window
@@ -65,6 +59,7 @@ from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
 from headwater.sql.rules.take_first_rows import take_first_rows
+from headwater.sql.rules.tolerated_columns import tolerated_columns
 from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, rewrite, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
@@ -184,6 +179,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     if counted:
         check_sequence(options, counted)
     bounded = bounded_columns(tree)
+    errors, finally_ = read_error(options), read_finally(options)
     queries = []
     for part, place in zip(parts, places.roots, strict=True):
         clock_us = among.root_now_us(place) if time is TimeKind.AGE else None
@@ -220,12 +216,15 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             node_set=places.node_set or msgspec.UNSET,
             ends=among.ends,
             time=time,
-            timing=_timing(options, counted=counted, last_n=last_n),
+            timing=timing_of(options, counted=counted, last_n=last_n),
             part=part,
             reads_past=stay.reads_past,
             end_pane=stay.end_pane,
             bounded=bounded or UNSET,
             last_n=last_n or UNSET,
+            tolerance=tolerated_columns(
+                split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
+            ),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends
@@ -237,12 +236,6 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         _check(query, stream, text)
         queries.append(query)
     return queries
-
-
-def _timing(options: Options, *, counted: str, last_n: int) -> Timing:
-    if counted:
-        return read_sequence_timing(options)
-    return state_timing(read_timing(options)) if last_n else read_timing(options)
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:

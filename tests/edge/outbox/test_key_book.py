@@ -143,6 +143,36 @@ def test_gain_uses_idle_room_for_what_will_have_to_go() -> None:
     assert book.errors().max() <= 6.0
 
 
+def test_gain_waits_while_the_link_has_room_to_spare_until_the_close() -> None:
+    """A key of which more will probably come; nothing else wants the link."""
+    past = KeyPast(EarlyConfig(), column_count=1)
+    for _ in range(3):
+        book = a_book(past)
+        for n in range(3):
+            add(book, 10.0 + 30 * n, u=20.0)
+        book.close()
+        book.end()
+    wide, narrow = a_book(past), a_book(past)
+    for book in (wide, narrow):
+        add(book, 10.0, u=20.0)
+    assert take(narrow, 1, 40.0, ahead=1.0) == "u"
+    assert take(wide, 1, 40.0, ahead=60.0) == "", "it would have to go again, and there is time"
+    assert take(wide, 1, 99.0, ahead=1.0) == "u"
+
+
+def test_room_is_kept_for_keys_that_had_to_go_and_came_later_in_the_last_pane() -> None:
+    past = KeyPast(EarlyConfig(), column_count=1)
+    book = a_book(past)
+    add(book, 10.0, a=20.0, b=5.0)
+    add(book, 60.0, b=6.0, c=11.0)
+    add(book, 80.0, d=9.0)
+    take(book, 1, 90.0)
+    book.close()
+    book.end()
+    assert past.first_of_due.tolist() == [0.1, 0.1, 0.6], "a, b and c; d is within the bound"
+    assert [past.due_ahead(share) for share in (0.0, 0.1, 0.7)] == [3, 1, 0]
+
+
 def test_a_pick_that_was_behind_yields_and_comes_back() -> None:
     past = KeyPast(EarlyConfig(contest_panes=2), column_count=1)
     assert a_book(past).pick == "gain"

@@ -12,8 +12,9 @@ import pytest
 
 from headwater.net.identity.certs import Authority, CertFiles, create_authority, issue
 from headwater.net.identity.identity import Role
-from headwater.net.identity.tls import Credentials
+from headwater.net.identity.tls import Credentials, handshake_refusal
 from headwater.net.network import NetLimits
+from headwater.net.refusal import Refusal
 from headwater.net.transport.frames import Kind, Stream, encode_frame
 from headwater.net.transport.greeting import dial_tls
 from headwater.overlay.messages import Heartbeat
@@ -197,3 +198,10 @@ def test_the_certificate_of_a_link_that_has_expired_meanwhile_ends_it(
         assert alpha.stats().refused == {"expired certificate": 1}
 
     live(test)
+
+
+def test_who_stands_still_in_a_handshake_is_told_with_what_to_look_at() -> None:
+    refused = handshake_refusal(TimeoutError())
+    assert refused.reason is Refusal.HANDSHAKE_TIMEOUT
+    assert "it stands still" in str(refused)
+    assert "look at its process and its log" in str(refused)

@@ -7,9 +7,12 @@ import pyarrow as pa
 import pytest
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.packed_coverage import PackedCoverage
+from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
+from headwater.net.refusal import Refused
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import SummaryMessage
 
@@ -144,3 +147,41 @@ def test_rows_that_can_not_travel_are_left_unsigned(keys: Any) -> None:
     alpha = signer(keys, "alpha")
     other = pa.table({"other": [1]})
     assert alpha.sign_update(msgspec.structs.replace(UPDATE, rows=other)).proof is None
+
+
+KEPT = Remainder(largest=3.0, total=5.0, keys=2, of=100.0)
+
+
+def keeping(*kept: Remainder) -> Summary:
+    return msgspec.structs.replace(UPDATE, coverage=msgspec.structs.replace(PART, withheld=kept))
+
+
+def test_what_a_site_has_kept_back_is_its_signed_word(keys: Any) -> None:
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    came = over_the_wire(alpha.sign_update(keeping(KEPT)))
+    assert came.coverage.withheld == (KEPT,)
+    assert bravo.is_update_of("alpha", came)
+    for kept in ((), (msgspec.structs.replace(KEPT, largest=1.0),)):
+        less = msgspec.structs.replace(came, coverage=keeping(*kept).coverage)
+        assert not bravo.is_update_of("alpha", less)
+
+
+def test_where_nothing_is_kept_back_a_coverage_has_the_bytes_that_it_always_had() -> None:
+    packed = msgspec.msgpack.encode(PackedCoverage.of(PART))
+    assert packed == msgspec.msgpack.encode([b"", b"", 0, [[3, 99, [[2, 2]], 2]]])
+    assert msgspec.msgpack.decode(packed, type=PackedCoverage).coverage() == PART
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"largest": float("nan")},
+        {"largest": -1.0},
+        {"total": float("inf")},
+        {"keys": -1},
+        {"of": -5.0},
+    ],
+)
+def test_a_remainder_that_nobody_can_mean_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(Refused, match="remainder: wanted"):
+        over_the_wire(keeping(msgspec.structs.replace(KEPT, **wrong)))

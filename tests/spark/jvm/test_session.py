@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import gc
+import socket
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
 from pyspark.errors import PySparkRuntimeError
 from soak.measure import live_objects
 from spark_kit import until
@@ -28,10 +30,17 @@ from headwater.spark.jvm.jvm import (
     started_ticks,
 )
 from headwater.spark.jvm.jvm_end import JvmEnd, end_of
-from headwater.spark.jvm.session import SparkConfig, core_count, session_settings, start_session
+from headwater.spark.jvm.session import (
+    SparkConfig,
+    core_count,
+    quieten_accumulators,
+    session_settings,
+    start_session,
+)
 from headwater.spark.jvm.vitals import collect_garbage, read_vitals
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     from headwater.spark.jvm.session import RunningSpark
@@ -246,3 +255,16 @@ def test_spark_remembers_no_files_that_jobs_have_read(
         (tmp_path / str(number) / "lines").write_text("a\n")
         assert running_spark.session.read.text(str(tmp_path / str(number))).count() == 1
     until(lambda: known_files() < before + 20)
+
+
+@pytest.mark.parametrize(("said", "is_told"), [(b"the token", False), (b"bad token", True)])
+def test_a_jvm_that_is_gone_leaves_no_trace_of_its_accumulators(
+    said: bytes, is_told: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = AccumulatorTCPServer(("127.0.0.1", 0), UpdateRequestHandler, "the token")
+    quieten_accumulators(cast("SparkContext", SimpleNamespace(_accumulatorServer=server)))
+    with server:
+        with socket.create_connection(server.server_address) as jvm:
+            jvm.sendall(said)
+        server.handle_request()
+    assert ("Traceback" in capsys.readouterr().err) is is_told

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from py4j.clientserver import ClientServerConnection  # type: ignore[import-untyped]
 from spark_kit import ListInbox, inverse, per_domain, until
+from structlog.testing import capture_logs
 
 from headwater.errors import StoreError
 from headwater.plan.query import Query
 from headwater.reading.outcome import Batch, SiteOutcome
+from headwater.spark.site import source_stream
 from headwater.spark.site.site_host import SiteHost
 
 if TYPE_CHECKING:
@@ -233,6 +235,20 @@ def test_a_full_disk_is_waited_for(host: SiteHost, serve: MakeInbox) -> None:
     give(host, inbox, line(1))
     assert inbox.counts(query) == {(PANE, "a"): 1}
     assert inbox.epoch == 1, "the batch was kept, not repeated"
+
+
+def test_a_disk_that_stays_full_is_told_when_it_is_so_and_when_it_is_over(
+    host: SiteHost, serve: MakeInbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_stream, "COMMIT_RETRY_S", 0.001)
+    inbox = serve("x", per_domain())
+    inbox.full_disks = 20
+    with capture_logs() as lines:
+        give(host, inbox, line(1))
+        give(host, inbox, line(2))
+    assert [one["why"] for one in lines if one["event"] == "commit waits"] == [
+        "no room", "no longer",
+    ]  # fmt: skip
 
 
 def test_a_failing_query_stops_neither_the_source_nor_the_others(

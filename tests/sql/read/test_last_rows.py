@@ -129,6 +129,11 @@ def test_it_may_begin_later_and_have_an_extent() -> None:
     assert query.ends_at == query.begin_pane + 60
 
 
+def test_an_error_is_refused_since_states_are_sent_whole() -> None:
+    with pytest.raises(QueryRefused, match="last rows, and a state is sent whole"):
+        compiled(statement(options="error = '5%'"))
+
+
 def test_records_that_a_view_makes_several_rows_of_are_refused() -> None:
     text = statement().replace("WHERE", "LATERAL VIEW explode(split(tags, ' ')) AS tag WHERE")
     with pytest.raises(QueryRefused, match="LATERAL VIEW makes several rows of one"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -141,3 +142,24 @@ def test_a_stream_is_bounded_and_the_oldest_publications_go(directory: Path) -> 
         writer.publish([answer(window, ("/a", 1))])
     assert ResultsReader(directory).publications() == [3, 4, 5]
     assert len(list(directory.iterdir())) == 6
+
+
+def test_answers_that_somebody_removed_do_not_keep_later_ones_out(directory: Path) -> None:
+    writer = ResultsWriter(directory)
+    writer.publish([answer(5, ("/a", 1))])
+    shutil.rmtree(directory)
+    writer.publish([answer(6, ("/b", 2))])
+    assert [envelope.window for _, envelope in ResultsReader(directory).newest()] == [6]
+    assert writer.trouble == ""
+
+
+def test_a_committed_answer_that_was_removed_while_hidden_holds_up_nothing(directory: Path) -> None:
+    writer = ResultsWriter(directory)
+    writer.recover()
+    seq = writer.prepare([answer(5, ("/a", 1))])
+    shutil.rmtree(directory)
+    with pytest.raises(StoreError, match="No such file"):
+        writer.finish(seq)
+    writer.recover(committed_seq=seq)
+    assert writer.publish([answer(6, ("/b", 2))]) == seq + 1
+    assert [envelope.window for _, envelope in ResultsReader(directory).newest()] == [6]

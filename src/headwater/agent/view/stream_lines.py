@@ -18,6 +18,7 @@ from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
+from headwater.root.root import Root
 from headwater.root.said.envelope import Envelope
 from headwater.root.said.explain import SiteUnread, unconfirmed_text
 from headwater.root.said.view import all_remarks, sites_unread
@@ -48,7 +49,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
     root = runtime.node.root(str(query.id))
     line = msgspec.structs.replace(
         bare_line(query),
-        trouble=trouble_text(runtime, query),
+        trouble="; ".join(filter(None, (trouble_text(runtime, query), _failure_text(root)))),
         spark_deaths=len(deaths_of(runtime, query)),
         unread=unread_text(runtime, query),
         remarks=_remarks_text(runtime, query),
@@ -152,6 +153,13 @@ def site_troubles(runtime: SiteRuntime, query: Query) -> list[str]:
         if one.query == query_id and one.record.status != RUNNING:
             return [f"not read here: {one.record.status} at {site}: {one.record.message}"]
     return [] if aside is None else [f"not read here: set aside at {site}: {aside}"]
+
+
+def _failure_text(root: Root | None) -> str:
+    """Why the newest answer is not there yet; ``why`` has it among what is awaited."""
+    if root is None or root.answers.failure is None:
+        return ""
+    return f"answering: the last answer failed and is tried again: {root.answers.failure}"
 
 
 def unread_text(runtime: SiteRuntime, query: Query) -> str:

@@ -32,7 +32,9 @@ Laws: merge is associative and commutative, ``NOTHING_WITHHELD`` is neutral.
 from __future__ import annotations
 
 from collections.abc import Iterable, Set
+from itertools import zip_longest
 from math import isfinite
+from operator import add
 
 import msgspec
 
@@ -41,7 +43,7 @@ from headwater.algebra.remainders.withholding import Withholding
 from headwater.errors import WireError
 
 
-class Remainder(msgspec.Struct, frozen=True):
+class Remainder(msgspec.Struct, frozen=True, array_like=True):
     """Of one column."""
 
     largest: float = 0.0
@@ -50,21 +52,52 @@ class Remainder(msgspec.Struct, frozen=True):
     """What all withheld keys come to, where the column adds; with its sign."""
     keys: int = 0
     """Merged, a key that several sites withhold counts for each of them."""
+    of: float = 0.0
+    """What the column comes to over all keys of the panes in which something is withheld, at the
+    sites that do; so a share of it is never smaller than that of the window's total."""
+    is_worst: bool = False
+    """Of several, the largest error counts; otherwise errors add up."""
 
     def __bool__(self) -> bool:
         return self.keys > 0
 
+    def merged(self, other: Remainder) -> Remainder:
+        """
+        >>> Remainder(largest=3.0, total=7.0, keys=4).merged(Remainder(largest=2.0, keys=1))
+        Remainder(largest=5.0, total=7.0, keys=5, of=0.0, is_worst=False)
+        """
+        is_worst = self.is_worst or other.is_worst
+        return Remainder(
+            largest=(max if is_worst else add)(self.largest, other.largest),
+            total=self.total + other.total,
+            keys=self.keys + other.keys,
+            of=self.of + other.of,
+            is_worst=is_worst,
+        )
+
     def checked(self) -> Remainder:
         """As it came from outside. Raises ``WireError`` for what no site can mean."""
-        if not isfinite(self.total) or not 0.0 <= self.largest < float("inf") or self.keys < 0:
+        numbers = (self.largest, self.total, self.of)
+        if not all(map(isfinite, numbers)) or min(self.largest, self.of, self.keys) < 0:
             raise WireError(
-                "remainder: wanted a largest error and a number of keys of at least 0, got "
-                f"largest {self.largest}, total {self.total}, {self.keys} keys"
+                "remainder: wanted a largest error, a sum and a number of keys of at least 0, got "
+                f"largest {self.largest}, total {self.total} of {self.of}, {self.keys} keys"
             )
         return self
 
 
 NOTHING_WITHHELD = Remainder()
+
+Remainders = tuple[Remainder, ...]
+"""One for each column that a query bounds, in its order; ``()``: nothing is withheld."""
+
+
+def merge_remainders(one: Remainders, other: Remainders) -> Remainders:
+    """What two disjoint summaries have withheld together."""
+    if not one or not other:
+        return one or other
+    pairs = zip_longest(one, other, fillvalue=NOTHING_WITHHELD)
+    return tuple(mine.merged(yours) for mine, yours in pairs)
 
 
 class Adding(msgspec.Struct, frozen=True):

@@ -267,6 +267,8 @@ def _marks(header: Mapping[str, Any]) -> str:
     words = [word for word in ("exact", "final") if header[word]]
     if header.get("bounded", {}).get("exact_otherwise"):
         words.insert(0, "bounded")
+    if header.get("withheld", {}).get("keys"):
+        words.insert(0, "within its error")
     marks = " ".join(words) or f"{header['covered']} of {header['expected']} sites"
     count = header.get("left_out", {}).get("count", 0)
     return f"{marks}, {count} left out" if count else marks

@@ -11,6 +11,7 @@ from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.cli.show.amounts import utc
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.withheld import StatedErrors
 
 MISSING_SHOWN = 4
 
@@ -36,6 +37,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(remarks(header["remark_count"], header["remarks"]))
     if header.get("bounded", {}).get("columns"):
         parts.append(bounded(header["bounded"]))
+    if header.get("withheld", {}).get("keys"):
+        parts.append(withheld(header["withheld"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 
@@ -56,6 +59,11 @@ def left_out(found: Mapping[str, Any]) -> str:
 def bounded(found: Mapping[str, Any]) -> str:
     """``users is within 5% of the value``, and whatever else is."""
     return "; ".join(msgspec.convert(found, Bounded).lines())
+
+
+def withheld(found: Mapping[str, Any]) -> str:
+    """``hits may be off by 12 (…); 80 small groups of sites are not in it; they follow``."""
+    return "; ".join(msgspec.convert(found, StatedErrors).lines())
 
 
 def alarms(count: int, named: Any) -> str:

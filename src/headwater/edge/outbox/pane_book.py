@@ -23,15 +23,21 @@ from itertools import islice
 from typing import Any
 
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
+from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import UpdatesMade
+from headwater.edge.record import Withheld
 
 EMPTY_CLOSE = 0
 """Stands for "closed with no update" where update numbers stand."""
 EMPTY_CLOSE_BYTES = 64
 """About what an empty close takes on a link."""
+
+
+NOTHING: Withheld = (EMPTY_CLOSE, ())
+"""Nothing was kept back of a pane."""
 
 
 class Unsent:
@@ -72,6 +78,10 @@ class PaneBook:
         """Panes that the root wanted from this site alone -> when it was last heard."""
         self._backlog: dict[int, Unsent] = {}
         self._backlog_order: list[int] = []
+        self.withheld: dict[int, Withheld] = {}
+        """Panes of which something was kept back."""
+        self.owing: dict[int, None] = {}
+        """Those of them whose rest is to follow, the oldest first."""
         self._counts: dict[int, int] = {}
         self._bytes: dict[int, int] = {}
         self._written: dict[int, float] = {}
@@ -104,6 +114,9 @@ class PaneBook:
         """When it was closed."""
         pane, updates = done.pane, done.last_update
         self.set_updates(pane, updates, row_bytes=done.row_bytes, is_same=done.is_same)
+        self.owing.pop(pane, None)
+        if done.withheld:
+            self.withheld[pane] = (updates, done.withheld)
         if updates >= done.first_update:
             self.doubtful.remove(pane, pane)
             self.written(pane, now_s=now_s)
@@ -128,6 +141,16 @@ class PaneBook:
         if row_bytes > 0:
             self._bytes[pane] = row_bytes
             self.typical_bytes += (row_bytes - self.typical_bytes) / 8.0
+
+    def withheld_with(self, pane: int, update: int) -> Remainders:
+        """What is told with this update of what was kept back."""
+        told_with, remainders = self.withheld.get(pane, NOTHING)
+        return remainders if update == told_with else ()
+
+    def rests(self, count_max: int) -> list[int]:
+        """Panes whose rest may follow now: what was due of them has arrived."""
+        due = (pane for pane in self.owing if not self.is_unacked(pane))
+        return list(islice(due, count_max))
 
     def bytes_of(self, pane: int, update: int) -> int:
         if update == EMPTY_CLOSE:
@@ -303,4 +326,4 @@ class PaneBook:
 
     def _books(self) -> tuple[dict[int, Any], ...]:
         known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
-        return (*known, self._counts, self._bytes, self._written)
+        return (*known, self.withheld, self.owing, self._counts, self._bytes, self._written)

@@ -129,6 +129,9 @@ def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -
         rows = () if update == EMPTY_CLOSE else ((update, update),)
         coverage = _coverage(state, pane, rows, lane)
         row_bytes = state.book.bytes_of(pane, update)
+        withheld = state.book.withheld_with(pane, update)
+        if withheld:
+            coverage = msgspec.structs.replace(coverage, withheld=withheld)
         sends.append(Send(state.id, pane, rows, coverage, lane, row_bytes))
     return sends
 

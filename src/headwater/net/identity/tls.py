@@ -30,6 +30,10 @@ ALPN = "headwater"
 
 _VERIFY_EXPIRED = 10
 _VERIFY_NOT_YET_VALID = 9
+STANDS_STILL = (
+    "the other side took the connection and did not finish the TLS handshake in time: it stands "
+    "still or has too much to do; look at its process and its log"
+)
 
 
 class Credentials:
@@ -166,7 +170,7 @@ def handshake_refusal(error: BaseException) -> Refused:
         if mark in reason:
             return Refused(refusal, text)
     if isinstance(error, TimeoutError) or "handshake is taking longer" in str(error):
-        return Refused(Refusal.HANDSHAKE_TIMEOUT, "the other side did not finish the TLS handshake")
+        return Refused(Refusal.HANDSHAKE_TIMEOUT, STANDS_STILL)
     return Refused(Refusal.HANDSHAKE, f"{type(error).__name__}: {error}")
 
 

@@ -57,6 +57,7 @@ from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
+from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import QueryId
@@ -339,6 +340,11 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
     ordinals = [part.ordinal for part in found.parts]
     if any(a >= b for a, b in pairwise(ordinals)):
         raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
+    for remainder in found.withheld:
+        try:
+            remainder.checked()
+        except WireError as error:
+            raise Refused(Refusal.MALFORMED, f"coverage: {error}") from error
     if found.whole & found.empty or (found.whole | found.empty) & bitset.of(ordinals):
         raise Refused(Refusal.MALFORMED, "coverage: a site is in it twice")
     return found

@@ -7,11 +7,14 @@ of an envelope are decided, for answers and for ``why`` alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from itertools import islice
 
 import msgspec
 
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.remainder import Remainders, merge_remainders
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import PaneState, Reason
@@ -25,6 +28,7 @@ from headwater.root.said.envelope import (
     MissingSite,
     WindowAlarm,
 )
+from headwater.root.said.withheld import NONE_STATED, StatedErrors, stated_errors
 from headwater.root.scoreboard import Scoreboard
 
 REFUSALS_TOLD_MAX = 16
@@ -49,6 +53,7 @@ class Assessment(msgspec.Struct, frozen=True):
     is_final: bool
     alarms: tuple[WindowAlarm, ...] = ()
     alarm_count: int = 0
+    withheld: StatedErrors = NONE_STATED
 
     def signature(self) -> int:
         """Equal when a new revision would say nothing new, but for rows."""
@@ -103,6 +108,7 @@ def assess(
     disputed = _disputed(scoreboard, boards, missing_max)
     is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
+    withheld = stated_errors(scoreboard.table.tolerance, _withheld(scoreboard, boards))
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -112,11 +118,21 @@ def assess(
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
-        is_exact=not absent and not damaged and not disputed and not alarms,
+        is_exact=not (absent or damaged or disputed or alarms or withheld),
         is_final=is_settled and is_sealed and not disputed and not is_doubted,
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
+        withheld=withheld,
     )
+
+
+def _withheld(scoreboard: Scoreboard, boards: list[PaneBoard]) -> Remainders:
+    """What is kept back of all panes together."""
+    tolerance = scoreboard.table.tolerance
+    if tolerance is None:
+        return ()
+    gives_back = tolerance.finally_ is Finally.EXACT
+    return reduce(merge_remainders, (board.withheld(gives_back=gives_back) for board in boards), ())
 
 
 def _disputed(

@@ -20,6 +20,7 @@ from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
+from headwater.root.said.withheld import NONE_STATED, StatedErrors
 
 
 class Trigger(StrEnum):
@@ -190,6 +191,9 @@ class Envelope(msgspec.Struct, frozen=True):
 
     bounded: Bounded = NOT_BOUNDED
     """Columns that are near the truth, and how near: with any of them it is not exact."""
+    withheld: StatedErrors = NONE_STATED
+    """What sites have kept back, and how far columns may be off by that: with any it is not
+    exact."""
     counted: str = ""
     """The column whose numbers the window's start and end are; empty: they are times."""
 

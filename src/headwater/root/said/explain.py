@@ -15,6 +15,7 @@ from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
+from headwater.root.said.withheld import NONE_STATED, StatedErrors
 
 SITES_SHOWN_MAX = 50
 ALARMS_SHOWN_MAX = 8
@@ -105,6 +106,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """What was found to be wrong with it, also after it was final."""
     bounded: Bounded = NOT_BOUNDED
     """Columns that are near the truth, and how near."""
+    withheld: StatedErrors = NONE_STATED
+    """What sites have kept back of it, and how far columns may be off by that."""
     disputed: tuple[DisputedSite, ...] = ()
     """Sites that have signed other closes than those that relays brought of them."""
     counted: str = ""
@@ -136,6 +139,7 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {line}" for line in self.bounded.lines()]
+        lines += [f"  {line}" for line in self.withheld.lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
@@ -180,6 +184,7 @@ class Explanation(msgspec.Struct, frozen=True):
             damaged=envelope.damaged,
             left_out=envelope.left_out,
             bounded=envelope.bounded,
+            withheld=envelope.withheld,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),

@@ -44,6 +44,7 @@ def explain(root: Root, number: int) -> Explanation:
         awaited=tuple(_awaited(root, number)),
         left_out=window.left_out if window else LeftOut(),
         bounded=root.query.bounds,
+        withheld=found.withheld,
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
         disputed=found.disputed,
     )

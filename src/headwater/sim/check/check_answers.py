@@ -30,6 +30,13 @@ def expected_sites(query: Query, roster: Roster) -> list[int]:
     return [site.ordinal for site in roster.sites if site.has_data and is_asked(query, site)]
 
 
+WITHHELD_SOMETIMES = (
+    "what was kept back follows",
+    "what was kept back has followed",
+    "what was kept back stays",
+)
+
+
 class AnswerCheck:
     """The answers of one query by one root in one life of its disk."""
 
@@ -75,6 +82,11 @@ class AnswerCheck:
             count("an exact answer was revised")
         if envelope.disputed:
             count("an answer was disputed")
+        if envelope.withheld:
+            count("an answer lacks what was kept back")
+            count(f"what was kept back {'follows' if envelope.withheld.follows else 'stays'}")
+        if before is not None and before.envelope.withheld and not envelope.withheld:
+            count("what was kept back has followed")
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:
@@ -113,14 +125,17 @@ class AnswerCheck:
 
     def _check_coverage(self, where: str, envelope: Envelope, bag: Bag) -> None:
         """What is not missing is in, what is unknown is not, and no more is claimed than holds."""
-        covered = 0
+        covered = lacking = 0
         states = _states(self.query, envelope)
         for ordinal in self.expected:
             site, is_whole = self._truth.sites[ordinal], True
             for pane in self.query.window.panes_of(envelope.window):
                 in_it = bag.once & site.born(self.query, pane)
-                lack = site.lack(self.query, pane, in_it)
+                kept_back = site.kept_back(envelope.query, pane) if envelope.withheld else 0
+                lack = site.lack(self.query, pane, in_it | kept_back)
                 key = (self._names[ordinal], pane)
+                if key not in states and len(site.incarnations) == 1:
+                    lacking += (kept_back & ~in_it).bit_count()
                 is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
                     pane, ordinal
                 )
@@ -135,6 +150,11 @@ class AnswerCheck:
                 "true coverage",
                 f"{where}: says {envelope.covered} of {envelope.expected} sites, "
                 f"holds {covered} of {len(self.expected)}",
+            )
+        stated = sum(one.total for one in envelope.withheld.columns)
+        if lacking > stated:
+            raise Violation(
+                "stated errors are true", f"{where}: lacks {lacking}, and says {stated:g}"
             )
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")

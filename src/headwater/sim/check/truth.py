@@ -49,6 +49,7 @@ class SiteTruth:
         self._poll_positions: list[int] = []
         self._standing: list[tuple[float, int]] = []
         """(clock, position) of polls whose clock no later poll has contradicted."""
+        self._kept_back: dict[tuple[str, int], int] = {}
         self.wrongly_refused: dict[tuple[str, int], int] = {}
         """By query and pane: records that were refused because a clock had been ahead."""
         self._indexes: dict[str, PaneIndex] = {}
@@ -191,6 +192,14 @@ class SiteTruth:
             return None
         return bits_of(self.records(query, pane), below=position)
 
+    def keep_back(self, query: str, pane: int, bits: int) -> None:
+        """The site has closed the pane without these records, as the query allows."""
+        self._kept_back[query, pane] = self.kept_back(query, pane) | bits
+
+    def kept_back(self, query: str, pane: int) -> int:
+        """What the site has kept back in any of its lives; it may have followed since."""
+        return self._kept_back.get((query, pane), 0)
+
     # What an answer may have, and must have, of this site's pane; each says what is lacking
 
     def born(self, query: Query, pane: int) -> int:
@@ -213,6 +222,8 @@ class SiteTruth:
         if query.holds_states:
             return self._lack_state(query, pane, in_it)
         position = self.sealed_before(query, pane)
+        if not query.owes_rest:
+            in_it |= self.kept_back(str(query.id), pane)
         lost = bits_of(self.records(query, pane), below=position) & ~in_it
         return f"without {numbers_text(lost)}" if lost else ""
 
@@ -227,7 +238,7 @@ class SiteTruth:
         due = self.due(query, pane)
         if due is None:
             return "it has not read so far"
-        return numbers_text(due & ~made)
+        return numbers_text(due & ~made & ~self.kept_back(str(query.id), pane))
 
     def _lack_state(self, query: Query, pane: int, in_it: int) -> str:
         """A state is in it whole, as one of the site's lives made it after reading far enough."""

@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.algebra.sets import ranges
+from headwater.algebra.remainders.remainder import Remainder, Remainders
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import UpdatesMade
-from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
+from headwater.edge.record import EdgeRecord, PaneKept, QueryKept, Withheld
 from headwater.edge.report import QueryBatch
 from headwater.node import effects as do
 from headwater.plan.command import Count, Install
@@ -34,6 +36,8 @@ from headwater.sim.world.event_queue import Clock
 
 OVER = OVER_LIMIT + "a pane has more values than this site sends"
 DECLINED_RANGES_MAX = 10_000
+KEPT_BACK_ONE_IN = 3
+"""Of the records of a pane, where sites may keep something back."""
 Records = Any
 """``Bag`` or ``CountedBag``: all of a world are of one kind."""
 
@@ -51,6 +55,10 @@ class PaneDisk:
     is_whole: bool = True
     """Of a state query: nothing is missing from it."""
     written_s: float = 0.0
+    rest: Records = None
+    """What was kept back."""
+    owes_rest: bool = False
+    withheld: Withheld | None = None
 
 
 @dataclass
@@ -97,6 +105,7 @@ class CubeDisk:
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
+        self._tolerances: dict[str, Tolerance | None] = {}
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -123,6 +132,7 @@ class CubeDisk:
         """
         query_id = str(query.id)
         self._rows_max[query_id] = rows_max_of(query)
+        self._tolerances[query_id] = query.tolerates
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
@@ -201,6 +211,8 @@ class CubeDisk:
         self, wanted: do.MakeUpdates, pane: int, panes: dict[int, PaneDisk], now_s: float
     ) -> UpdatesMade:
         at = panes.get(pane)
+        if at is not None and at.owes_rest:
+            at.waiting, at.rest, at.owes_rest = at.waiting.merge(at.rest), None, False
         if at is None or not at.waiting.once:
             count = len(at.updates) if at is not None else 0
             return UpdatesMade(wanted.query, pane, count + 1, count)
@@ -210,6 +222,7 @@ class CubeDisk:
             self._over.setdefault(wanted.query, set()).add(pane)
             at.waiting = self.nothing
             return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
+        remainders = self._withhold(wanted.query, pane, at)
         for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
             number = self._truth.add_update(
@@ -219,7 +232,26 @@ class CubeDisk:
         at.waiting, at.is_acked, at.written_s = self.nothing, False, now_s
         if wanted.sent:
             at.sent = ranges.union(at.sent, ((first, len(at.updates)),))
-        return UpdatesMade(wanted.query, pane, first, len(at.updates), row_bytes=400)
+        if remainders:
+            at.withheld = (len(at.updates), remainders)
+        return UpdatesMade(
+            wanted.query, pane, first, len(at.updates), row_bytes=400, withheld=remainders
+        )
+
+    def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
+        """Of a pane that is first closed, every third record; one is sent in any case."""
+        tolerance = self._tolerances.get(query)
+        if tolerance is None or at.updates or self._kind is not Bag:
+            return ()
+        numbers = list(bitset.members(at.waiting.once))
+        kept = bitset.of(number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0)
+        if not kept:
+            return ()
+        at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
+        at.owes_rest = tolerance.finally_ is Finally.EXACT
+        self._truth.sites[self._ordinal].keep_back(query, pane, kept)
+        count = kept.bit_count()
+        return (Remainder(float(count), float(count), count, float(len(numbers))),)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""
@@ -324,6 +356,8 @@ class CubeDisk:
                 at.written_s,
                 at.is_same,
                 at.is_whole,
+                at.withheld,
+                at.owes_rest,
             )
             for pane, at in sorted(self._panes.get(query, {}).items())
             if pane >= record.done_through

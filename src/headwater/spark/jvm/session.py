@@ -259,6 +259,7 @@ def start_session(
         conf.setAll([*settings.items(), *_secrets(config)])
         context = SparkContext(conf=conf, gateway=jvm.gateway)
         context.pythonExec = sys.executable
+        quieten_accumulators(context)
         session = SparkSession(context)
         if shared is not None:
             probe(session, shared)
@@ -313,6 +314,20 @@ def _is_no_broken_call(record: logging.LogRecord) -> bool:
     """Py4J writes a trace for each call that a JVM did not survive, some to the root of all logs.
     Whoever made the call gets the error, and the JVM's end is told in one sentence."""
     return record.msg != "Exception while sending command."
+
+
+def quieten_accumulators(context: SparkContext) -> None:
+    """PySpark's own server would write a trace when the JVM at its other end is gone, too."""
+    server = getattr(context, "_accumulatorServer", None)
+    if server is None:
+        return
+    told = server.handle_error
+
+    def handle_error(request: object, client_address: object) -> None:
+        if not isinstance(sys.exception(), (EOFError, ConnectionError)):
+            told(request, client_address)
+
+    server.handle_error = handle_error
 
 
 def _put_away(jvm: Jvm) -> None:

@@ -145,6 +145,8 @@ class SourceStream:
         """The offer that is out."""
         self._life = 0
         self._trouble_until_s: dict[str, float] = {}
+        self._commit_waits: dict[str, str] = {}
+        """By site: why its part of a batch could not be committed yet; empty: it could."""
         self._restart_at_s = 0.0
         self._restart_wait_s = RESTART_S_MIN
         self._ask_at_s = 0.0
@@ -451,11 +453,18 @@ class SourceStream:
                 if inbox.committed_cut(self.source) < batch.chunks[0].cut:
                     inbox.commit(of, outcome)
             except DiskFull as error:
-                log.warning("commit waits", site=batch.site, why=str(error))
+                self._note_waiting(batch.site, str(error))
                 return False
             except Exception as error:
                 self._refused(batch.site, error)
+            self._note_waiting(batch.site, "")
         return True
+
+    def _note_waiting(self, site: str, why: str) -> None:
+        """Said when it begins, when its reason is another one, and when it is over."""
+        if why != self._commit_waits.get(site, ""):
+            log.warning("commit waits", site=site, why=why or "no longer")
+        self._commit_waits[site] = why
 
     def _refused(self, site: str, error: Exception) -> None:
         """Nothing was committed. What the batch held is offered again, under another epoch: at

@@ -69,6 +69,7 @@ SEQUENCE = "grid sequence"
 """Who does not know it would take numbers for times."""
 
 OWN_COUNT = "grid own count"
+ERROR = "option error"
 """Who does not know it would look for a column of the source."""
 
 
@@ -95,7 +96,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -133,6 +134,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.numbers is None else {SEQUENCE})
         | (set() if query.own_count is None else {OWN_COUNT})
         | ({LAST_ROWS} if query.holds_states else set())
+        | (set() if query.tolerates is None else {ERROR})
     )
     return tuple(sorted(used - OF_0_3))
 

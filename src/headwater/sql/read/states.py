@@ -11,7 +11,8 @@ import msgspec
 
 from headwater.plan.query import Timing
 from headwater.sql.read.options import Options
-from headwater.sql.read.streams import Stay
+from headwater.sql.read.sequences import read_sequence_timing
+from headwater.sql.read.streams import Stay, read_timing
 
 REFUSED = {
     "time": "a state is of records by their own time, in the order in which they are read",
@@ -37,9 +38,13 @@ def state_begin(*, ends: bool) -> str:
     return "earliest" if ends else "now"
 
 
-def state_timing(timing: Timing) -> Timing:
-    """What is closed is sealed: nothing that comes later changes a state."""
-    return msgspec.structs.replace(timing, lateness_s=timing.disorder_s)
+def timing_of(options: Options, *, counted: str, last_n: int) -> Timing:
+    """By whether its windows are of numbers, of states or of time. What is closed of a state is
+    sealed: nothing that comes later changes it."""
+    if counted:
+        return read_sequence_timing(options)
+    timing = read_timing(options)
+    return msgspec.structs.replace(timing, lateness_s=timing.disorder_s) if last_n else timing
 
 
 def check_state_begin(options: Options, stay: Stay, *, ends: bool) -> None:

@@ -29,6 +29,8 @@ STREAM_OPTIONS = {
     "root": "the site that answers",
     "roots": "several sites that answer, each its part of the groups, with commas between them",
     "sites": "the sites that are asked: names, globs (eu-*, !eu-test) or labels (tier = edge)",
+    "error": "how far columns may be off, so that what does not matter is not sent",
+    "finally": "what becomes of what was not sent: exact (it follows) or bounded (it stays)",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")

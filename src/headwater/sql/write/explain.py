@@ -1,7 +1,11 @@
 """A query as text for people: which part runs where, and what travels between."""
 
+from collections.abc import Iterator
+
 from msgspec import UnsetType
 
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.algebra.windows.sequence_grid import SequenceGrid
@@ -77,6 +81,7 @@ def _site(query: Query) -> str:
         [
             f"reads {', '.join(query.program.columns_used)}",
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
+            *_kept_back(query),
             pretty(query.program.site_sql),
         ]
     )
@@ -95,6 +100,30 @@ def _holding_site(query: Query) -> str:
             pretty(query.program.site_sql),
         ]
     )
+
+
+def _kept_back(query: Query) -> Iterator[str]:
+    """What sites may keep back of a pane."""
+    tolerance, panes = query.tolerates, query.window.panes_per_window
+    if tolerance is None:
+        return
+    for one in tolerance.columns:
+        allowed = _allowed(tolerance, one, panes)
+        yield f"keeps back groups within the error of {one.column}, {allowed}"
+    follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
+    yield f"tells with the close how much it kept back, which {follows}"
+
+
+def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
+    if column.form is ErrorForm.VALUE:
+        return f"{column.bound.text()} of each value: so every group is sent, and nothing is saved"
+    if column.form is ErrorForm.TOTAL:
+        return f"{column.bound.text()}: that share of the site's own total of the pane"
+    if not tolerance.sites:
+        return f"{column.bound.text()}: dealt out among the sites of the federation"
+    share = tolerance.share(column, panes=panes)
+    of_panes = "" if panes == 1 else f" and {panes} panes of a window"
+    return f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
 
 
 def _counting_site(query: Query, grid: SequenceGrid) -> str:

@@ -24,6 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -95,6 +96,7 @@ class Cube:
         disk: Disk,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
+        allowance_of: Callable[[str], Allowance | None],
         last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
@@ -118,6 +120,7 @@ class Cube:
             self._rows,
             merger_of=merger_of,
             limit_of=limit_of,
+            allowance_of=allowance_of,
             summary_bytes_max=summary_bytes_max,
         )
         self._states = StateMaker(
@@ -148,6 +151,7 @@ class Cube:
         site: str,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
+        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
@@ -189,6 +193,7 @@ class Cube:
                 disk=disk,
                 merger_of=merger_of,
                 limit_of=limit_of,
+                allowance_of=allowance_of,
                 last_rows_of=last_rows_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,

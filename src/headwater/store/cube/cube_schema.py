@@ -8,6 +8,11 @@ is in no update yet; an ``updates`` row is one whose content is fixed for ever.
 
 from headwater.store.manifest import Schema
 
+OWED = 0
+"""The number of the rows of a pane that were withheld and follow: the next update takes them."""
+KEPT_BACK = -1
+"""The number of those that were withheld and stay."""
+
 CUBE_SCHEMA = Schema(
     name="cube",
     application_id=0x48574355,
@@ -168,6 +173,9 @@ CUBE_SCHEMA = Schema(
         ("""ALTER TABLE cuts ADD COLUMN is_doubtful INTEGER NOT NULL DEFAULT 0""",),
         # The line that names the columns of a cut's lines.
         ("""ALTER TABLE cuts ADD COLUMN header TEXT NOT NULL DEFAULT ''""",),
+        # What the site has kept back of a pane, beside the last update of its close. The rows are
+        # updates, too, of numbers that are never sent: ``OWED`` and ``KEPT_BACK``.
+        ("""ALTER TABLE updates ADD COLUMN withheld BLOB""",),
         # Of a state query: the records that its next states may be made of, a segment for each
         # batch, with where the site's count was after its last record; and where in that order, and
         # from which pane on, records may be missing.

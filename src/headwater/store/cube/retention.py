@@ -17,6 +17,7 @@ import msgspec
 
 from headwater.algebra.words.site_state import Reason
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.cube_schema import OWED
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.manifest import Manifest
 
@@ -83,11 +84,14 @@ class Retention:
         return Retained(self._dropped, self._freed_bytes, tuple(self._declined))
 
     def _candidates(self) -> Iterator[_Candidate]:
-        """Acknowledged panes first, oldest first. Rows in no update are not acknowledged."""
+        """Acknowledged panes first, oldest first. Rows in no update, or owed, are not
+        acknowledged."""
         own, values = self._queries.own_rows()
         rows = self._manifest.all(
             "SELECT query, pane, written_s, is_acked AND NOT EXISTS "
             "(SELECT 1 FROM parts WHERE parts.query = panes.query AND parts.pane = panes.pane) "
+            "AND NOT EXISTS (SELECT 1 FROM updates WHERE updates.query = panes.query "
+            f"AND updates.pane = panes.pane AND number = {OWED}) "
             f"AS is_safe FROM panes WHERE is_dropped = 0{own} ORDER BY is_safe DESC, written_s",
             values,
         )

@@ -8,6 +8,11 @@ A pane of more than ``MERGE_BYTES_MAX`` is merged in portions of that size, so t
 groups fills the memory: a key may then be in several of its updates. They are merged on the way, or
 at the root.
 
+Under a query that tolerates an error, what is made when a pane is first closed leaves out what does
+not matter (``algebra.remainders.withhold``). These rows lie beside its updates, under a number that
+is never sent, and what is said of them with the last one. Where they are owed, the pane's next
+update takes them all. Of a pane that is merged in portions nothing is withheld.
+
 A pane that has more rows than the query's limit (``row_limit``) has no update: it is declined. What
 was sent of it before stays. (Of a pane that is merged in portions, a row counts once for each.)
 
@@ -30,15 +35,18 @@ from operator import itemgetter
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.remainders.remainder import Remainders
+from headwater.algebra.remainders.withhold import Allowance, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.cube_schema import KEPT_BACK, OWED
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import Image, ImagePacker
-from headwater.store.manifest import Manifest
+from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
 
 SUMMARY_BYTES_MAX = 4 << 20
@@ -68,10 +76,16 @@ class PreparedPane(msgspec.Struct):
     is_damaged: bool = False
     over: str = ""
     """In words: it has more rows than the query may have."""
+    rest: Piece | None = None
+    """What is withheld."""
+    rest_number: int = OWED
+    remainders: Remainders = ()
+    """What is said of it."""
 
     def exceed(self, words: str) -> None:
         self.over = words
         self.pieces, self.stretches = [], []
+        self.rest, self.remainders = None, ()
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -102,6 +116,7 @@ class UpdateMaker:
         *,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
+        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
     ) -> None:
         self._manifest = manifest
@@ -109,6 +124,7 @@ class UpdateMaker:
         self._rows = rows
         self._merger_of = merger_of
         self._limit_of = limit_of
+        self._allowance_of = allowance_of
         self._summary_bytes_max = summary_bytes_max
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
@@ -120,23 +136,49 @@ class UpdateMaker:
         if number is None:
             return prepared
         merger = self._merger_of(wanted.query)
+        limit, allowance = self._limit_of(wanted.query), self._allowance_of(wanted.query)
         rows = self._manifest.all(
             "SELECT pane, segment, first_row, rows FROM parts "
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
             (number, str(list(wanted.panes))),
         )
-        limit = self._limit_of(wanted.query)
+        if allowance is not None:
+            rows = sorted([*rows, *self._owed(number, wanted.panes)])
+        closing = set[int]() if allowance is None else self._unmade(number, wanted.panes)
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
             former = 0 if limit is None else self._rows_sent(number, pane)
-            found = self._prepared(wanted.query, pane, parts, merger, packer, limit, former)
+            found = self._prepared(
+                wanted.query,
+                pane,
+                parts,
+                merger,
+                packer,
+                limit,
+                former,
+                allowance if pane in closing else None,
+            )
             prepared.panes.append(found)
         return prepared
+
+    def _owed(self, number: int, panes: Sequence[int]) -> list[Row]:
+        """What was withheld of them and is to follow."""
+        return self._manifest.all(
+            "SELECT pane, segment, first_row, rows FROM updates "
+            f"WHERE query = ? AND pane IN {LISTED} AND number = {OWED}",
+            (number, str(list(panes))),
+        )
+
+    def _unmade(self, number: int, panes: Sequence[int]) -> set[int]:
+        """Those that have no update yet."""
+        counts = self._counts(number, panes)
+        return {pane for pane in panes if not counts.get(pane, NONE).updates}
 
     def _rows_sent(self, number: int, pane: int) -> int:
         """Of its updates so far."""
         ((rows,),) = self._manifest.all(
-            "SELECT coalesce(sum(rows), 0) FROM updates WHERE query = ? AND pane = ?",
+            "SELECT coalesce(sum(rows), 0) FROM updates "
+            "WHERE query = ? AND pane = ? AND number > 0",
             (number, pane),
         )
         return int(rows)
@@ -150,12 +192,15 @@ class UpdateMaker:
         packer: ImagePacker,
         limit: RowLimit | None,
         rows: int,
+        allowance: Allowance | None,
     ) -> PreparedPane:
         """``rows`` are in its updates so far."""
         prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
         for tables in self._portions(parts, intact):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
+            if allowance is not None and len(intact) == len(parts) and not prepared.pieces:
+                merged = self._withheld(query, merged, allowance, prepared, packer)
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
@@ -163,7 +208,7 @@ class UpdateMaker:
             sized = split_rows(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
-            if len(pieces) == len(parts) == len(intact) == 1:
+            if len(pieces) == len(parts) == len(intact) == 1 and prepared.rest is None:
                 prepared.stretches = intact
                 break
             for piece in pieces:
@@ -171,6 +216,24 @@ class UpdateMaker:
                 prepared.pieces.append((image, first_row, piece.num_rows))
         prepared.is_damaged = len(intact) < len(parts)
         return prepared
+
+    def _withheld(
+        self,
+        query: str,
+        rows: pa.Table,
+        allowance: Allowance,
+        prepared: PreparedPane,
+        packer: ImagePacker,
+    ) -> pa.Table:
+        """What of them is sent."""
+        found = withhold(rows, allowance)
+        if found is None:
+            return rows
+        image, first_row = packer.add(query, prepared.pane, found.rest)
+        prepared.rest = (image, first_row, found.rest.num_rows)
+        prepared.rest_number = KEPT_BACK if allowance.keeps_rest else OWED
+        prepared.remainders = found.remainders
+        return found.sent
 
     def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
         """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
@@ -212,8 +275,14 @@ class UpdateMaker:
         files: dict[str, int] = {}
         for pane in prepared.panes:
             pane.stretches += [self._named(number, piece, files) for piece in pane.pieces]
+        rests = {
+            pane.pane: self._named(number, pane.rest, files)
+            for pane in prepared.panes
+            if pane.rest is not None
+        }
         there = [pane for pane in prepared.panes if counts.get(pane.pane, NONE).has_parts]
         self._number(number, prepared.wanted, there, counts, now_s=now_s)
+        self._keep_rests(number, there, rests, counts)
         done = {pane.pane: _done(prepared.wanted.query, pane, counts[pane.pane]) for pane in there}
         return [
             done.get(pane) or _nothing(prepared.wanted.query, pane, counts.get(pane, NONE))
@@ -224,7 +293,8 @@ class UpdateMaker:
         """As they are now: retention may have taken a pane since that was prepared."""
         rows = self._manifest.all(
             "SELECT pane, updates, EXISTS (SELECT 1 FROM parts WHERE parts.query = panes.query "
-            "AND parts.pane = panes.pane) FROM panes "
+            "AND parts.pane = panes.pane) OR EXISTS (SELECT 1 FROM updates WHERE updates.query = "
+            f"panes.query AND updates.pane = panes.pane AND number = {OWED}) FROM panes "
             f"WHERE query = ? AND pane IN {LISTED}",
             (number, str(list(panes))),
         )
@@ -251,8 +321,13 @@ class UpdateMaker:
             "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
             ((number, one.pane, p.segment, p.first_row) for one in panes for p in one.parts),
         )
+        if self._allowance_of(wanted.query) is not None:
+            self._manifest.run_many(
+                f"DELETE FROM updates WHERE query = ? AND pane = ? AND number = {OWED}",
+                ((number, one.pane) for one in panes),
+            )
         self._manifest.run_many(
-            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
             (
                 (number, one.pane, update, s.segment, s.first_row, s.rows, wanted.sent)
                 for one in panes
@@ -269,13 +344,49 @@ class UpdateMaker:
                 reason = Reason.LIMIT if one.over else Reason.LOST
                 self._queries.end_pane(wanted.query, one.pane, reason)
 
+    def _keep_rests(
+        self,
+        number: int,
+        panes: Sequence[PreparedPane],
+        rests: Mapping[int, Stretch],
+        counts: Mapping[int, Counts],
+    ) -> None:
+        """What was withheld, and what is said of it with the last update of the close."""
+        kept = [(one, rests[one.pane]) for one in panes if one.pane in rests]
+        self._manifest.run_many(
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, 1, NULL)",
+            (
+                (number, one.pane, one.rest_number, s.segment, s.first_row, s.rows)
+                for one, s in kept
+            ),
+        )
+        self._manifest.run_many(
+            "UPDATE updates SET withheld = ? WHERE query = ? AND pane = ? AND number = ?",
+            (
+                (
+                    msgspec.msgpack.encode(one.remainders),
+                    number,
+                    one.pane,
+                    counts[one.pane].updates + len(one.stretches),
+                )
+                for one, _ in kept
+            ),
+        )
+
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
     last = counts.updates + len(pane.stretches)
     is_whole = not pane.is_damaged
     first = counts.updates + 1
     return UpdatesMade(
-        query, pane.pane, first, last, pane.row_bytes, is_whole=is_whole, over=pane.over
+        query,
+        pane.pane,
+        first,
+        last,
+        pane.row_bytes,
+        is_whole=is_whole,
+        over=pane.over,
+        withheld=pane.remainders,
     )
 
 

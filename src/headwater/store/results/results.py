@@ -53,8 +53,7 @@ class ResultsWriter:
         self.directory = directory
         self._publications_max = publications_max
         self._disk = disk or Disk()
-        with explained(f"making {directory}"):
-            make_durably(self._disk, directory)
+        self._make_directory()
         self.lock = threading.RLock()
         self.trouble = ""
         """Why a committed publication is still hidden; empty: none is."""
@@ -72,6 +71,7 @@ class ResultsWriter:
             if self.is_recovered:
                 return
             with self._told(f"settling {self.directory}"):
+                self._make_directory()
                 hidden = sorted({int(m[1]) for m in self._names(_HIDDEN)})
                 for seq in hidden:
                     if committed_seq is not None and seq <= committed_seq:
@@ -81,6 +81,11 @@ class ResultsWriter:
                 self._disk.sync_directory(self.directory)
             self.last_seq = max(self.last_seq, committed_seq or 0)
             self.is_recovered = True
+
+    def _make_directory(self) -> None:
+        """Also anew: whoever wants the room may remove a stream's answers while it goes on."""
+        with explained(f"making {self.directory}"):
+            make_durably(self._disk, self.directory)
 
     @contextlib.contextmanager
     def _told(self, what: str) -> Iterator[None]:
@@ -109,6 +114,7 @@ class ResultsWriter:
         paths = [headers]
         try:
             with explained(f"publishing in {self.directory}"):
+                self._make_directory()
                 self._remove(seq, hidden=True)
                 self._disk.write_new(headers, [parquet_image(headers_table(seq, answers))])
                 if any(answer.rows is not None for answer in answers):

@@ -10,9 +10,15 @@ for the few arrivals that most keys have, by a normal tail beyond.
 
 Keys that must go already (above the bar) come first, the surest first: there the gain is the
 chance that nothing more than the bound comes. Keys that only probably must go are sent into room
-that would stay idle. Under a staleness bound the bar is not given: it is the weight that the last
-key of the primary part is expected to have in the end, and at least half of what was reached in
-the last pane.
+that would stay idle.
+
+Where the link has more room until the close than will be needed, to wait costs nothing, and what is
+known later is surer. So under an error bound the gain that is asked for is the share of that room
+that nobody will need: a link that is used by a tenth sends early what is done by nine tenths, and
+everything that must go only when the close is near.
+
+Under a staleness bound the bar is not given: it is the weight that the last key of the primary part
+is expected to have in the end, and at least half of what was reached in the last pane.
 """
 
 from __future__ import annotations
@@ -35,20 +41,35 @@ def gain(look: Look, part: Part, count_max: int, chance: np.random.Generator) ->
     there = np.flatnonzero(look.weights > 0.0)
     bar = part.bar if part.size is None else _bar(look, there, part.size)
     is_above = look.weights[there] > bar
-    must = there[is_above]
+    must, idle = there[is_above], there[~is_above]
     again = _chance_of_more(look, must, bar)
-    sure = again <= 1.0 - look.config.gain_min
+    spare = look.ahead_keys - count_max - len(must) if part.size is None else 0.0
+    miss = _chance_of_missing(look, idle, bar) if spare > 0.0 else None
+    idle_share = 0.0 if miss is None else _idle_share(look, spare, len(must), float(miss.sum()))
+    sure = again <= 1.0 - max(idle_share, look.config.gain_min)
     chosen = must[sure][first_of(again[sure], count_max)]
     if len(chosen) == count_max:
         return chosen
-    idle = there[~is_above]
-    miss = _chance_of_more(look, idle, bar - look.weights[idle])
-    likely = miss >= look.config.idle_gain_min
+    miss = _chance_of_missing(look, idle, bar) if miss is None else miss
+    least = max(idle_share, look.config.idle_gain_min)
+    likely = miss >= least
     idle, worth = idle[likely], miss[likely]
     worth = worth - _chance_of_more(look, idle, bar)
-    enough = worth >= look.config.idle_gain_min
+    enough = worth >= least
     more = idle[enough][first_of(-worth[enough], count_max - len(chosen))]
     return np.concatenate([chosen, more])
+
+
+def _chance_of_missing(look: Look, slots: Slots, bar: float) -> Floats:
+    """That a key which may stay will have to go, if it isn't sent now."""
+    return _chance_of_more(look, slots, bar - look.weights[slots])
+
+
+def _idle_share(look: Look, spare: float, must: int, probable: float) -> float:
+    """Of the room that the link has after now, what nobody will need; ``spare`` is what is beyond
+    the keys that must go already, but some probably must, and others are still to come."""
+    to_come = look.past.due_ahead(look.elapsed_s / look.pane_s)
+    return max(0.0, (spare - probable - to_come) / (spare + must))
 
 
 def _bar(look: Look, there: Slots, size: int) -> float:

@@ -132,7 +132,8 @@ class KeyBook:
 
     def take(self, bytes_max: int, *, now_s: float, ahead_bytes: float = 0.0) -> Keys:
         """The next keys to send, as many as fit; they count as sent. ``ahead_bytes`` is what the
-        link will carry until the deadline, these included."""
+        link will carry until the deadline, these included; where an error is bounded: until the
+        close, 0 if that is not known."""
         if self._flush is not None:
             return self._take_flush(bytes_max)
         chosen = [
@@ -171,7 +172,9 @@ class KeyBook:
             self._is_aside_sent,
         )
         self._past.learn(self._columns)
-        if not self._bounds_error:
+        if self._bounds_error:
+            self._learn_due()
+        else:
             self._learn_large(weights_of(errors, self._limits(self._hands[0])))
         return found
 
@@ -328,16 +331,26 @@ class KeyBook:
             )
         return Remainder(largest, total, count + (aside.count if is_aside_kept else 0))
 
+    def _learn_due(self) -> None:
+        """When the keys came first that had to go, had they never been sent."""
+        weights = weights_of(self._never_sent(), self._limits(self._hands[0]))
+        first_s = self._columns.first_s[: self.key_count][weights > 1.0] - self._start_s
+        self._past.first_of_due = first_s / self._pane_s
+
+    def _never_sent(self) -> Floats:
+        """The error of each key had it never been sent, by column."""
+        found = np.empty((len(self._measures), self.key_count))
+        for n, measure in enumerate(self._measures):
+            nothing = np.full(self.key_count, measure.rule.nothing)
+            found[n] = measure.rule.error(nothing, self._values(n, self._hands[0]))
+        return found
+
     def _learn_large(self, left: Floats) -> None:
         """When the largest keys came first; what error was reached."""
-        count, hand = self.key_count, self._hands[0]
-        never = np.empty((len(self._measures), count))
-        for n, measure in enumerate(self._measures):
-            nothing = np.full(count, measure.rule.nothing)
-            never[n] = measure.rule.error(nothing, self._values(n, hand))
         self._past.threshold = float(np.max(left, initial=0.0))
-        order = np.argsort(-weights_of(never, self._limits(hand)), kind="stable")
-        first_s = self._columns.first_s[:count][order] - self._start_s
+        weights = weights_of(self._never_sent(), self._limits(self._hands[0]))
+        order = np.argsort(-weights, kind="stable")
+        first_s = self._columns.first_s[: self.key_count][order] - self._start_s
         self._past.first_by_error = first_s / self._pane_s
 
 

@@ -36,6 +36,8 @@ class KeyPast:
         self.first_by_error: Floats = np.zeros(0)
         """When in the last pane each of its keys came first, as shares of the pane; the key with
         the largest error first, had it never been sent."""
+        self.first_of_due: Floats = np.zeros(0)
+        """The same of keys that had to go, where an error is bounded."""
         self.threshold = 0.0
         """Under a staleness bound: the error that was reached in the last pane."""
         self.contest = Contest(config.contest_panes)
@@ -65,6 +67,10 @@ class KeyPast:
         carry."""
         largest = self.first_by_error[: max(0, int(min(capacity, len(self.first_by_error))))]
         return int((largest > share).sum())
+
+    def due_ahead(self, share: float) -> int:
+        """How many keys that had to go came first after this time of the last pane."""
+        return int((self.first_of_due > share).sum())
 
     def learn(self, columns: KeyColumns) -> None:
         """A pane is over."""

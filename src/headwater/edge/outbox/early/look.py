@@ -49,7 +49,8 @@ class Look:
         self.elapsed_s = now_s - start_s
         self.left_s = max(0.0, pane_s - self.elapsed_s)
         self.ahead_keys = ahead_keys
-        """B(t): what the link carries until the deadline."""
+        """B(t): what the link carries until the deadline; where an error is bounded, until the
+        close."""
         self.weights = weights_of(hand.errors(columns.count), limits)
         """How much each key matters: its error in units of what may be withheld."""
 

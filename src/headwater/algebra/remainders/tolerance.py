@@ -1,0 +1,84 @@
+"""What a query lets its sites keep back: the errors that were asked for, and what follows.
+
+It travels with the query. A site looks at each pane once, when it closes it: groups that are off by
+no more than each column allows stay, the others leave. What stays is told with the close, as one
+remainder for each column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from math import isfinite
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from headwater.algebra.bounds import Name
+from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.remainder import Remainders
+
+WITHHELD_COLUMNS_MAX = 64
+"""Columns of one query that have a bound."""
+
+
+class Finally(StrEnum):
+    """What becomes of what was withheld."""
+
+    EXACT = "exact"
+    """It follows, when all that is due has arrived."""
+    BOUNDED = "bounded"
+    """It stays where it is."""
+
+
+class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
+    """One column of the answer and how far it may be off."""
+
+    column: Name
+    """As the answer calls it."""
+    partial: Name
+    """What of a summary's row it goes by."""
+    form: ErrorForm
+    size: float
+
+    @property
+    def bound(self) -> ErrorBound:
+        return ErrorBound(self.form, self.size)
+
+
+class Tolerance(msgspec.Struct, frozen=True):
+    """Of one query; every column that an aggregate makes is in it."""
+
+    columns: Annotated[
+        tuple[ToleratedColumn, ...], Meta(min_length=1, max_length=WITHHELD_COLUMNS_MAX)
+    ]
+    finally_: Finally = Finally.BOUNDED
+    sites: Annotated[int, Meta(ge=0)] = 0
+    """Among how many an absolute bound is dealt out, at least all that are asked; 0: nobody knows,
+    and nothing is withheld by one."""
+
+    def fault(self, partials: tuple[str, ...]) -> str | None:
+        """What is wrong with it, whoever has written it; None: nothing. ``partials`` are those that
+        a site can withhold by, by name."""
+        for one in self.columns:
+            size_max = float("inf") if one.form is ErrorForm.ABSOLUTE else 1.0
+            if not isfinite(one.size) or not 0.0 < one.size <= size_max:
+                return f"error of {one.column}: wanted a number above 0, got {one.size}"
+            if one.partial not in partials:
+                return f"error of {one.column}: wanted one of {list(partials)}, got {one.partial!r}"
+        return None
+
+    def share(self, column: ToleratedColumn, *, panes: int) -> float:
+        """What one of the sites may keep back of a group in one of a window's panes, of an absolute
+        bound: dealt out evenly, so that all together keep it."""
+        return column.size / panes / self.sites if self.sites else 0.0
+
+    def is_stated_by(self, remainders: Remainders) -> bool:
+        """Whether they can be what its sites have said."""
+        return len(remainders) == len(self.columns) and not any(r.is_worst for r in remainders)
+
+    def lines(self) -> Iterator[str]:
+        """For people, a sentence each."""
+        for one in self.columns:
+            yield f"{one.column} may be off by {one.bound.text()}"

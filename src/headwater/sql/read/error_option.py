@@ -1,0 +1,76 @@
+"""The options ``error`` and ``finally`` of a stream: how far which column may be off.
+
+::
+
+    error = '0.1 % of total'              every column, a share of its total over the window
+    error = '500'                         every column, in its own unit
+    error = 'hits: 1 %, bytes: 5e6'       each column its own
+"""
+
+from __future__ import annotations
+
+import re
+
+from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.tolerance import Finally
+from headwater.errors import ConfigurationError
+from headwater.sql.read.options import Options
+
+EVERY_COLUMN = ""
+"""Stands for the column of a bound that names none."""
+_BOUND = re.compile(
+    r"(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*(?P<share>%)?\s*(?P<total>of\s+total)?",
+    re.IGNORECASE,
+)
+_EXAMPLES = "write '0.1 % of total', '1 %', '500', or 'hits: 1 %, bytes: 5e6'"
+
+
+def read_error(options: Options) -> dict[str, ErrorBound]:
+    """By column; ``EVERY_COLUMN`` alone: one for all. {}: it asks for none. Raises
+    ``QueryRefused``."""
+    text = options.text("error")
+    if text is None:
+        return {}
+    if ":" not in text:
+        return {EVERY_COLUMN: _bound(options, text)}
+    found: dict[str, ErrorBound] = {}
+    for one in text.split(","):
+        name, colon, bound = one.partition(":")
+        name = name.strip().strip("`")
+        if not colon or not name:
+            raise options.refused("error", f"wanted `column: bound`, got '{one.strip()[:60]}'")
+        if name.lower() in {known.lower() for known in found}:
+            raise options.refused("error", f"`{name}` has two bounds; write one")
+        found[name] = _bound(options, bound)
+    return found
+
+
+def read_finally(options: Options) -> Finally:
+    """Raises ``QueryRefused``."""
+    text = options.text("finally")
+    word = (text or Finally.BOUNDED).strip().lower()
+    if word not in set(Finally):
+        raise options.refused("finally", f"wanted 'exact' or 'bounded', got '{word[:60]}'")
+    if text is not None and options.text("error") is None and word == Finally.BOUNDED:
+        raise options.refused(
+            "finally", "nothing is kept back, so nothing can stay bounded; add error = '…'"
+        )
+    return Finally(word)
+
+
+def _bound(options: Options, text: str) -> ErrorBound:
+    found = _BOUND.fullmatch(text.strip())
+    if found is None:
+        raise options.refused("error", f"wanted a bound, got '{text.strip()[:60]}'; {_EXAMPLES}")
+    if found["total"] and not found["share"]:
+        raise options.refused(
+            "error", f"wanted a share of the total, as '0.1 % of total', got '{text.strip()[:60]}'"
+        )
+    number = float(found["number"])
+    form = ErrorForm.TOTAL if found["total"] else ErrorForm.VALUE
+    try:
+        if found["share"]:
+            return ErrorBound(form, number / 100.0)
+        return ErrorBound(ErrorForm.ABSOLUTE, number)
+    except ConfigurationError as error:
+        raise options.refused("error", str(error).removeprefix("error: ")) from error

@@ -1,0 +1,148 @@
+"""By which partials sites see how far each column of an answer would be off without a group.
+
+A group that is not sent is off by its whole value in every column, so every column that an
+aggregate makes needs a bound, and must be one whose errors add up: a count or a sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import UNSET
+from sqlglot import exp
+
+from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.tolerance import (
+    WITHHELD_COLUMNS_MAX,
+    Finally,
+    Tolerance,
+    ToleratedColumn,
+)
+from headwater.algebra.rows.columns import Partial
+from headwater.sql.read.error_option import EVERY_COLUMN
+from headwater.sql.read.options import Options
+from headwater.sql.read.refusal import choices
+from headwater.sql.tree.nodes import Call, Grouped, Item, Node, Ordered, Shown, Split, the
+from headwater.sql.tree.slots import CALL, slot_of
+from headwater.sql.types.call_types import name_of
+
+_COUNTS = ("count", "count_if")
+_NEVER_NEGATIVE = ("abs", "length", "char_length", "octet_length", "bit_length", "bit_count")
+
+
+def tolerated_columns(
+    tree: Node, asked: Mapping[str, ErrorBound], finally_: Finally, options: Options, *, sites: int
+) -> Tolerance | msgspec.UnsetType:
+    """``sites`` are at most asked. Raises ``QueryRefused`` where a bound can't be kept, with what
+    to write."""
+    if not asked:
+        return UNSET
+    split, group = the(tree, Split), the(tree, Grouped)
+    _check_shape(tree, split, group, options)
+    items = [item for item in the(tree, Shown).items if _has_call(item.expression)]
+    _check_names(asked, items, options)
+    columns = tuple(_column(item, asked, split, group, options) for item in items)
+    if not 0 < len(columns) <= WITHHELD_COLUMNS_MAX:
+        raise options.refused(
+            "error",
+            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts or sums, got {len(columns)}; "
+            "leave error out",
+        )
+    return Tolerance(columns, finally_, sites)
+
+
+def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> None:
+    if group.last_n:
+        raise options.refused(
+            "error",
+            "it asks for the last rows, and a state is sent whole: what was kept back of one says "
+            "nothing of the next; leave error out, or write a window of time",
+        )
+    if group.sessions is not None or split.hidden or group.sets or not group.keys:
+        raise options.refused(
+            "error",
+            "wanted groups of counts and sums; sessions, growing states such as count(DISTINCT …), "
+            "grouping sets and questions without keys are sent whole: leave error out",
+        )
+    shown = the(tree, Shown)
+    if shown.having is not None or isinstance(tree, Ordered) or shown.is_distinct:
+        raise options.refused(
+            "error",
+            "HAVING, ORDER BY, LIMIT and DISTINCT choose rows by values that may be off; leave "
+            "them to who reads the answer, or leave error out",
+        )
+
+
+def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Options) -> None:
+    names = [item.name for item in items]
+    for name in asked:
+        if name != EVERY_COLUMN and name.lower() not in {known.lower() for known in names}:
+            raise options.refused(
+                "error", f"no column `{name[:60]}` of counts or sums{choices('columns', names)}"
+            )
+
+
+def _column(
+    item: Item, asked: Mapping[str, ErrorBound], split: Split, group: Grouped, options: Options
+) -> ToleratedColumn:
+    by_name = {name.lower(): bound for name, bound in asked.items()}
+    bound = by_name.get(item.name.lower(), by_name.get(EVERY_COLUMN))
+    if bound is None:
+        raise options.refused(
+            "error",
+            f"`{item.name}` has no bound, and without a group it would be off by all of it; "
+            f"write 'column: bound' for it too, or leave the column out",
+        )
+    found = slot_of(item.expression)
+    call = group.calls[found[1]] if found is not None and found[0] == CALL else None
+    if call is None or call.aggregate.name not in (*_COUNTS, "sum"):
+        raise options.refused(
+            "error",
+            f"`{item.name}` is neither a count nor a sum, and how far it would be off nobody can "
+            "say; write a stream of its own for it, without error",
+        )
+    _check_sign(item, call, bound, options)
+    return ToleratedColumn(item.name, _partial(call, split).name, bound.form, bound.size)
+
+
+def _check_sign(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    is_sure = call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
+    if bound.form is not ErrorForm.ABSOLUTE and not is_sure:
+        raise options.refused(
+            "error",
+            f"`{item.name}` may have negative values, of which a total says nothing; write "
+            "sum(abs(…)) or sum(greatest(…, 0)), or a number such as '500' as its bound",
+        )
+
+
+def _partial(call: Call, split: Split) -> Partial:
+    text = call.sql(call.split.partials[0].site)
+    return next(
+        partial
+        for partial, sql in split.partials.items()
+        if sql == text and partial.merge == call.rule.name
+    )
+
+
+def _has_call(expression: exp.Expr) -> bool:
+    slots = [found for node in expression.walk() if (found := slot_of(node))]
+    return any(kind == CALL for kind, _ in slots)
+
+
+def _is_never_negative(node: exp.Expr) -> bool:
+    """As far as it can be seen without any data."""
+    if isinstance(node, exp.Literal):
+        return not node.is_string
+    if isinstance(node, exp.Paren | exp.Cast | exp.TryCast):
+        return _is_never_negative(node.this)
+    if isinstance(node, exp.Add | exp.Mul | exp.Div):
+        return _is_never_negative(node.left) and _is_never_negative(node.right)
+    if not isinstance(node, exp.Anonymous):
+        return False
+    name = name_of(node)
+    if name == "greatest":
+        return any(map(_is_never_negative, node.expressions))
+    return name in _NEVER_NEGATIVE or (
+        name == "coalesce" and all(map(_is_never_negative, node.expressions))
+    )

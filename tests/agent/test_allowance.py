@@ -1,0 +1,28 @@
+"""What a site may keep back of a pane, by the queries that it runs."""
+
+import msgspec
+
+from headwater.agent.query_book import QueryBook
+from headwater.sql.compile import compile_statements
+
+SOURCE = (
+    "CREATE SOURCE r (word STRING, ts TIMESTAMP) "
+    "WITH (format = 'json', path = 'r.json', time = 'ts');"
+)
+
+
+def test_a_site_keeps_back_only_of_inputs_that_go_on() -> None:
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s WITH (error = '1 % of total') AS "
+        "SELECT word, window.start, count(*) AS n FROM r "
+        "GROUP BY word, window(ts, '60 seconds', '20 seconds');",
+        root="a", installer="a", next_counter=1,
+    )  # fmt: skip
+    for goes_on in (True, False):
+        book = QueryBook(growing_rows_max=7)
+        book.add(msgspec.structs.replace(query, ends=not goes_on))
+        allowance = book.allowance(str(query.id))
+        assert (allowance is not None) is goes_on
+        if allowance is not None:
+            assert allowance.tolerance == query.tolerance
+            assert allowance.panes == 3

@@ -1,0 +1,153 @@
+"""What an answer says of what sites have kept back, and when it counts no more."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from pane_kit import RootDesk, make_query, make_roster, part, state, whole
+
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.remainder import Remainder
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
+from headwater.algebra.rows.columns import Partial
+from headwater.algebra.summary import Summary
+from headwater.plan.query import Query
+from headwater.root.said.view import explain
+
+LIFE = 77
+KEPT = Remainder(largest=3.0, total=5.0, keys=2, of=100.0)
+
+
+def query_with(finally_: Finally, size: float = 0.1) -> Query:
+    column = ToleratedColumn("n", "n", ErrorForm.TOTAL, size)
+    query = make_query()
+    program = msgspec.structs.replace(query.program, partials=(Partial("n", "bigint", "sum"),))
+    tolerance = Tolerance((column,), finally_)
+    return msgspec.structs.replace(query, program=program, tolerance=tolerance)
+
+
+def keeping(summary: Summary, *kept: Remainder) -> Summary:
+    coverage = msgspec.structs.replace(summary.coverage, withheld=kept)
+    return msgspec.structs.replace(summary, coverage=coverage)
+
+
+def asked(query: Query) -> RootDesk:
+    root = RootDesk(query, make_roster(2), now_s=0.0)
+    root.hear(*(state(query, ordinal, of=LIFE) for ordinal in (0, 1)), now_s=0.0)
+    root.work(now_s=10.0)
+    return root
+
+
+def answered(finally_: Finally, size: float = 0.1) -> RootDesk:
+    """Both sites are in, one with something kept back."""
+    query = query_with(finally_, size)
+    root = asked(query)
+    root.receive(keeping(whole(query, 0, 0, [0], of=LIFE), KEPT), now_s=11.0)
+    root.receive(whole(query, 0, 1, [1], of=LIFE), now_s=11.0)
+    root.work(now_s=12.0)
+    return root
+
+
+@pytest.mark.parametrize("finally_", list(Finally))
+def test_an_answer_states_what_was_kept_back_and_is_not_exact(finally_: Finally) -> None:
+    envelope = answered(finally_).newest(0).envelope
+    assert envelope.covered == envelope.expected == 2
+    assert not envelope.exact
+    (stated,) = envelope.withheld.columns
+    assert (stated.largest, stated.share, stated.total) == (3.0, 0.03, 5.0)
+    assert stated.is_kept
+    assert envelope.withheld.keys == 2
+    assert envelope.withheld.follows is (finally_ is Finally.EXACT)
+
+
+def test_a_bound_that_is_not_reached_is_missed_openly() -> None:
+    envelope = answered(Finally.BOUNDED, size=0.01).newest(0).envelope
+    assert not envelope.withheld.columns[0].is_kept
+    assert "NOT kept" in envelope.withheld.columns[0].text()
+
+
+def test_it_is_not_revised_to_say_the_same_again() -> None:
+    root = answered(Finally.BOUNDED)
+    for now_s in (13.0, 20.0, 60.0):
+        root.work(now_s=now_s)
+    assert root.newest(0).envelope.revision == 1
+
+
+def test_why_says_how_far_it_may_be_off() -> None:
+    text = explain(answered(Finally.BOUNDED).root, 0).text()
+    assert "n may be off by 3 (3 % of total; asked: 10 % of total)" in text
+    assert "2 small groups of sites are not in it; they stay at their sites" in text
+
+
+def rest(query: Query) -> Summary:
+    return part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=2)
+
+
+def test_what_follows_is_given_back_and_the_answer_is_exact() -> None:
+    root = answered(Finally.EXACT)
+    root.receive(rest(query_with(Finally.EXACT)), now_s=20.0)
+    root.work(now_s=21.0)
+    envelope = root.newest(0).envelope
+    assert envelope.revision == 2
+    assert envelope.exact
+    assert not envelope.withheld
+
+
+def test_where_the_rest_stays_a_late_update_gives_nothing_back() -> None:
+    root = answered(Finally.BOUNDED)
+    root.receive(rest(query_with(Finally.BOUNDED)), now_s=20.0)
+    root.work(now_s=21.0)
+    envelope = root.newest(0).envelope
+    assert envelope.revision == 2
+    assert envelope.withheld.columns[0].largest == 3.0
+    assert not envelope.exact
+
+
+def test_a_merged_piece_counts_until_all_its_sites_have_sent_their_rest() -> None:
+    query = query_with(Finally.EXACT)
+    root = asked(query)
+    both = whole(query, 0, 0, [0, 1], of=LIFE)
+    other = whole(query, 0, 1, [], of=LIFE)
+    merged = msgspec.structs.replace(both, coverage=both.coverage.merge(other.coverage))
+    root.receive(keeping(merged, KEPT), now_s=11.0)
+    root.work(now_s=12.0)
+    root.receive(rest(query), now_s=13.0)
+    root.work(now_s=14.0)
+    assert root.newest(0).envelope.withheld.columns[0].largest == 3.0
+    root.receive(part(query, 0, 1, [3], of=LIFE, updates=((2, 2),), closed_at=2), now_s=15.0)
+    root.work(now_s=16.0)
+    assert not root.newest(0).envelope.withheld
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [(KEPT, KEPT), (msgspec.structs.replace(KEPT, is_worst=True),)],
+    ids=["of two columns", "of another algebra"],
+)
+def test_what_no_site_of_the_query_can_mean_is_refused(kept: tuple[Remainder, ...]) -> None:
+    query = query_with(Finally.BOUNDED)
+    root = asked(query)
+    root.receive(keeping(whole(query, 0, 0, [0], of=LIFE), *kept), now_s=11.0)
+    assert root.root.counters["stranger"] == 1
+
+
+def test_a_query_without_an_error_takes_no_remainder() -> None:
+    query = make_query()
+    root = asked(query)
+    root.receive(keeping(whole(query, 0, 0, [0], of=LIFE), KEPT), now_s=11.0)
+    assert root.root.counters["stranger"] == 1
+
+
+def test_of_a_close_in_several_updates_the_last_one_gives_nothing_back() -> None:
+    query = query_with(Finally.EXACT)
+    root = asked(query)
+    root.receive(whole(query, 0, 1, [1], of=LIFE), now_s=11.0)
+    first = part(query, 0, 0, [0], of=LIFE, updates=((1, 1),), closed_at=2)
+    last = part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=2)
+    root.receive(first, now_s=11.0)
+    root.receive(keeping(last, KEPT), now_s=11.0)
+    root.work(now_s=12.0)
+    envelope = root.newest(0).envelope
+    assert envelope.covered == 2
+    assert envelope.withheld.columns[0].largest == 3.0
+    assert not envelope.exact

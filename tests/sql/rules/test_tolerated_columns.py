@@ -1,0 +1,86 @@
+"""How far columns may be off, as a plan says it to sites."""
+
+from __future__ import annotations
+
+import pytest
+
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.plan.flat_query import FlatQuery
+from headwater.plan.query import Query
+from headwater.sql.admit.needs import ERROR
+from headwater.sql.compile import compile_statements
+from headwater.sql.write.explain import explain
+
+SOURCE = (
+    "CREATE SOURCE access (ts TIMESTAMP, domain STRING, bytes BIGINT) "
+    "WITH (format = 'json', path = 'a.log', time = 'ts');"
+)
+SELECT = (
+    "SELECT domain, count(*) AS hits, sum(greatest(bytes, 0)) AS b FROM access "
+    "GROUP BY window(ts, '1 minute', '30 seconds'), domain"
+)
+
+
+def compiled(options: str, *, sites: tuple[str, ...] = ("a", "b", "c")) -> Query:
+    text = f"{SOURCE} CREATE STREAM s WITH ({options}) AS {SELECT}"
+    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, known_sites=sites)
+    return query
+
+
+def tolerance(options: str) -> Tolerance:
+    found = compiled(options).tolerates
+    assert found is not None
+    return found
+
+
+def test_one_bound_holds_for_every_column_by_its_partial() -> None:
+    found = tolerance("error = '0.1 % of total'")
+    assert [(one.column, one.partial) for one in found.columns] == [
+        ("hits", "count_1"),
+        ("b", "sum_2"),
+    ]
+    assert {(one.form, one.size) for one in found.columns} == {(ErrorForm.TOTAL, 0.001)}
+    assert found.finally_ is Finally.BOUNDED
+
+
+def test_each_column_may_have_its_own() -> None:
+    found = tolerance("error = '`HITS`: 1 % of total, b: 5e6', finally = 'exact'")
+    assert [(one.form, one.size) for one in found.columns] == [
+        (ErrorForm.TOTAL, 0.01),
+        (ErrorForm.ABSOLUTE, 5e6),
+    ]
+    assert found.finally_ is Finally.EXACT
+
+
+def test_an_absolute_bound_is_dealt_out_among_all_that_are_asked() -> None:
+    assert tolerance("error = '600'").sites == 3
+    assert tolerance("error = '600', sites = 'a, b'").sites == 2
+    found = tolerance("error = '600'")
+    assert found.share(found.columns[0], panes=2) == 100.0
+
+
+@pytest.mark.parametrize("options", ["error = '5'", "error = '1 % of total', finally = 'exact'"])
+def test_it_travels_with_the_query_and_names_what_it_needs(options: str) -> None:
+    query = compiled(options)
+    assert ERROR in query.needs
+    assert FlatQuery.of(query).query() == query
+
+
+def test_without_an_error_nothing_of_it_is_in_the_plan() -> None:
+    assert compiled("deadline = '10 s'").tolerates is None
+    assert ERROR not in (compiled("finally = 'exact'").needs or ())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("error = '1 % of total'", "1 % of total: that share of the site's own total of the pane"),
+        ("error = '600'", "600: 100 for each of 3 sites and 2 panes of a window"),
+        ("error = '1 %'", "so every group is sent, and nothing is saved"),
+        ("error = '600', finally = 'exact'", "which follows when that has arrived"),
+        ("error = '600'", "which stays at the site"),
+    ],
+)
+def test_explain_says_how_it_is_split_and_what_it_saves(options: str, said: str) -> None:
+    assert said in explain(compiled(options))
