@@ -72,12 +72,13 @@ def _record(number: int, chance: random.Random) -> Record:
 
 
 def counted_records() -> list[Record]:
-    """Those of all sites, each with what its site has read before it: ``__row`` and ``__byte``."""
+    """Those of all sites, each with its site and what that has read before it: ``__site``,
+    ``__row`` and ``__byte``."""
     counted = []
-    for found in records().values():
+    for site, found in records().items():
         row = byte = 0
         for one in (one for part in range(2) for one in found[part::2]):
-            counted.append({**one, "__row": row, "__byte": byte})
+            counted.append({**one, "__site": site, "__row": row, "__byte": byte})
             row, byte = row + 1, byte + len(f"{_line(one)}\n".encode())
     return counted
 

@@ -26,10 +26,11 @@ def test_a_query_comes_back_as_it_was() -> None:
         query.program, text="x", keys=(Column("k", "int"),), settings=(("zone", "UTC"),)
     )
     query = msgspec.structs.replace(
-        query, program=program, part=Part("a", 1, 2), time=TimeKind.AGE, unit_last=4, last_n=7
+        query, program=program, part=Part("a", 1, 2), time=TimeKind.AGE, unit_last=4
     )
-    word = msgspec.msgpack.encode(FlatQuery.of(query))
-    assert msgspec.msgpack.decode(word, type=FlatQuery).query() == query
+    for one in (query, msgspec.structs.replace(query, part=None, time=TimeKind.EVENT, last_n=7)):
+        word = msgspec.msgpack.encode(FlatQuery.of(one))
+        assert msgspec.msgpack.decode(word, type=FlatQuery).query() == one
 
 
 @pytest.mark.parametrize("machine", ["edge", "overlay", "root", "node"])

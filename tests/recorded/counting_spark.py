@@ -19,6 +19,7 @@ import pyarrow as pa
 
 import headwater.spark.site.source_stream as stream_module
 from headwater.algebra.rows.types import arrow_type, site_schema
+from headwater.algebra.windows.sequence_grid import ROW
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
 from headwater.spark.site.batch import SiteBatch
@@ -81,12 +82,31 @@ class CountingRunner:
         found = [record_of(text) for text in texts]
         records = [one for one in found if one is not None]
         return SiteOutcome(
-            tuple(_rows(query, records) for query in batch.queries),
+            tuple(_result(query, records, batch) for query in batch.queries),
             len(records),
             len(found) - len(records),
             (),
             max((one.time_us for one in records), default=None),
         )
+
+
+def _result(query: Query, records: Sequence[Record], batch: SiteBatch) -> QueryResult:
+    if not query.holds_states:
+        return _rows(query, records)
+    return _numbered(query, records, batch.starts.get(str(query.id), 0))
+
+
+def _numbered(query: Query, records: Sequence[Record], start: int) -> QueryResult:
+    """Of a state query each record is a row, with its number."""
+    through = start + len(records)
+    if not records:
+        return QueryResult(str(query.id), counted_through=through)
+    rows = [
+        (query.window.pane_at(one.time_us), one.domain, 1, number)
+        for number, one in enumerate(records, start)
+    ]
+    schema = site_schema(query.program).append(pa.field(ROW, pa.int64()))
+    return QueryResult(str(query.id), _table(sorted(rows), schema), counted_through=through)
 
 
 def _rows(query: Query, records: Sequence[Record]) -> QueryResult:

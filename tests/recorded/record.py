@@ -45,7 +45,7 @@ from headwater.net.control.control_client import ControlClient
 from headwater.net.values.codec import Codec
 
 HERE = Path(__file__).parent
-BYTES_MAX = 300_000
+BYTES_MAX = 450_000
 """Of a recording: it is cloned with the sources, for ever."""
 STOPPED_S = 39
 """After so many seconds the agents are gone."""
@@ -78,6 +78,16 @@ SELECT max(bytes) AS most FROM hits GROUP BY window(ts, '4 seconds');
 CREATE STREAM costly WITH ({OPTIONS}) AS
 SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '4 seconds'), domain;
 """
+BY_ERROR = f"""{SOURCE}
+CREATE STREAM rough WITH ({OPTIONS}, error = '30 % of total', finally = 'exact') AS
+SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '4 seconds'), domain;
+"""
+OF_STATES = f"""{SOURCE}
+CREATE STREAM lately WITH (
+  begin = '2026-11-17 09:00:04', disorder = '1 second', deadline = '3 seconds') AS
+SELECT domain, count(*) AS n FROM hits GROUP BY last_rows(1000, every => '4 seconds'), domain;
+"""
+"""More than there are, so that each state has all that was read since the begin."""
 BRIEF = f"""{SOURCE}
 CREATE STREAM brief WITH ({OPTIONS}) AS
 SELECT count(*) AS n FROM hits GROUP BY window(ts, '4 seconds');
@@ -179,6 +189,15 @@ def described(recording: Path) -> str:
         ),
         "panes open with rows": sum(pane["waiting_rows"] > 0 for pane in panes),
         "panes with a late update": sum(pane["updates"] > 1 for pane in panes),
+        "panes of which something was kept back": sum(
+            pane.get("withheld") is not None for pane in panes
+        ),
+        "panes of states": sum(
+            len(kept["panes"])
+            for site in inventory["sites"].values()
+            for query, kept in site["cube"].items()
+            if query.startswith("lately@")
+        ),
         "queries with declines": sum(
             bool(kept["record"]["declined"])
             for site in inventory["sites"].values()
@@ -257,6 +276,8 @@ class Story:
         async with self._client(OPERATOR) as home:
             ask = self._listening(home)
             await run_statements(ask, STREAMS, home.signature)
+            await run_statements(ask, BY_ERROR, home.signature)
+            await run_statements(ask, OF_STATES, home.signature)
             await run_statements(ask, BRIEF, home.signature)
 
     async def _ask(self) -> None:

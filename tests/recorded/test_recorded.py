@@ -50,8 +50,20 @@ SPEED = 4.0
 WITHIN_S = 60.0
 """Real seconds, on a busy machine; seconds suffice."""
 STREAMS = ("volume", "peak", "costly")
+NEWER_STREAMS = ("rough", "lately")
+"""Those that recordings since 0.4 have besides: one with an error, one of the last rows."""
+BEGIN_S = 4
 PANE_US = 4_000_000
 LATENESS_S = 20.0
+
+
+def streams_of(recorded: dict[str, Any]) -> tuple[str, ...]:
+    known = {query.partition("@")[0] for query in recorded["sites"]["south"]["cube"]}
+    return (*STREAMS, *(one for one in NEWER_STREAMS if one in known))
+
+
+def test_the_newest_recording_has_all_streams() -> None:
+    assert streams_of(inventory(recording_name())) == STREAMS + NEWER_STREAMS
 
 
 def inventory(name: str) -> dict[str, Any]:
@@ -186,7 +198,9 @@ def test_the_four_work_on_and_every_window_becomes_final_and_true(
         newest = asyncio.run(_work_on(recorded, tmp_path / "keys", spark))
     lines = {site: (DATA / site / "access.log").read_text().splitlines() for site in WRITERS}
     last = int(ORIGIN_S + END_S) * 1_000_000
-    assert {stream for stream, _ in newest} == set(STREAMS)
+    assert {stream for stream, _ in newest} == set(streams_of(recorded))
+    states = {key: newest.pop(key) for key in list(newest) if key[0] == "lately"}
+    _check_states(list(states.values()), lines)
     for (stream, _), (envelope, rows) in newest.items():
         south = _declined(recorded, stream, last_pane=last // PANE_US)
         is_declined = any(pane in south for pane in _panes(envelope))
@@ -194,16 +208,33 @@ def test_the_four_work_on_and_every_window_becomes_final_and_true(
         assert rows == _expected(stream, envelope, lines, south), envelope
 
 
+def _check_states(
+    states: list[tuple[Envelope, list[list[str]]]], lines: dict[str, list[str]]
+) -> None:
+    """The newest has all that either site has read since the begin, before the crash and after."""
+    if not states:
+        return
+    envelope, rows = max(states, key=lambda one: one[0].end_us)
+    start_us = int(ORIGIN_S + BEGIN_S) * 1_000_000
+    found: Counted = {}
+    for site in WRITERS:
+        found = _sum(found, counted(lines[site], start_us=start_us, end_us=envelope.end_us))
+    assert envelope.end_us == int(ORIGIN_S + END_S) * 1_000_000
+    assert envelope.exact, envelope
+    assert rows == [[domain, str(found[domain][0])] for domain in sorted(found)], envelope
+
+
 def test_a_relay_that_lost_its_disk_is_told_commands_of_operators_who_have_left(
     recording: str, place: Path, tmp_path: Path
 ) -> None:
     """Their certificates have ended. What is counted by its installer stays believed."""
     ended = [ends_at(one.proof.certificate) for one in _installs(SITES / "south") if one.proof]
-    assert len(ended) == len(STREAMS)
+    streams = streams_of(inventory(recording))
+    assert len(ended) == len(streams)
     assert max(ended) < datetime.now(UTC), "a minute after the recording it will have"
     shutil.rmtree(SITES / "hub")
     asyncio.run(_learn_anew(inventory(recording), tmp_path / "keys"))
-    assert {one.query.stream for one in _installs(SITES / "hub")} == set(STREAMS)
+    assert {one.query.stream for one in _installs(SITES / "hub")} == set(streams)
 
 
 def _installs(directory: Path) -> list[Install]:
@@ -215,15 +246,13 @@ def _installs(directory: Path) -> list[Install]:
 
 
 async def _learn_anew(recorded: dict[str, Any], keys: Path) -> None:
-    clock = Clock(recorded["stopped_s"] + AWAY_S)
+    clock, count = Clock(recorded["stopped_s"] + AWAY_S), len(streams_of(recorded))
     federation = SmallFederation(Certificates(keys), clock, spark=None)
     for name in ("home", "hub"):
         await federation.start(name)
     hub = federation.runtimes["hub"]
     try:
-        await federation.until(
-            lambda: len(hub.stores.commands.live()) >= len(STREAMS), within_s=WITHIN_S
-        )
+        await federation.until(lambda: len(hub.stores.commands.live()) >= count, within_s=WITHIN_S)
     finally:
         await federation.stop()
 
@@ -233,17 +262,20 @@ Answers = dict[tuple[str, int], tuple[Envelope, list[list[str]]]]
 
 async def _work_on(recorded: dict[str, Any], keys: Path, spark: Any) -> Answers:
     clock = Clock(recorded["stopped_s"] + AWAY_S, speed=SPEED)
+    streams = streams_of(recorded)
     federation = SmallFederation(Certificates(keys), clock, spark=spark)
     for site in ROSTER.sites:
         await federation.start(site.name)
     writing = asyncio.create_task(_write_the_rest(federation))
     try:
-        await federation.until(lambda: writing.done() and _are_final(clock), within_s=WITHIN_S)
+        await federation.until(
+            lambda: writing.done() and _are_final(clock, streams), within_s=WITHIN_S
+        )
         await writing
     finally:
         writing.cancel()
         await federation.stop()
-    return _newest()
+    return _newest(streams)
 
 
 async def _write_the_rest(federation: SmallFederation) -> None:
@@ -257,13 +289,13 @@ async def _write_the_rest(federation: SmallFederation) -> None:
                 log.write("".join(due))
 
 
-def _are_final(clock: Clock) -> bool:
+def _are_final(clock: Clock, streams: tuple[str, ...]) -> bool:
     if clock.now_s() < ORIGIN_S + END_S + LATENESS_S:
         return False
-    due = [(e, stream) for stream in STREAMS for e in _envelopes(stream)]
+    due = [(e, stream) for stream in streams for e in _envelopes(stream)]
     return all(envelope.final for envelope, _ in due) and all(
         max(e.end_us for e, of in due if of == stream) >= (ORIGIN_S + END_S) * 1e6
-        for stream in STREAMS
+        for stream in streams
     )
 
 
@@ -274,9 +306,9 @@ def _envelopes(stream: str) -> list[Envelope]:
     return [one for one in found if one.end_us <= (ORIGIN_S + END_S) * 1e6]
 
 
-def _newest() -> Answers:
+def _newest(streams: tuple[str, ...]) -> Answers:
     found = {}
-    for stream in STREAMS:
+    for stream in streams:
         reader = ResultsReader(SITES / ROSTER.home / RESULTS / stream)
         for seq, envelope in reader.newest():
             if envelope.end_us <= (ORIGIN_S + END_S) * 1e6:

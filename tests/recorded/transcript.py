@@ -21,6 +21,7 @@ from headwater.net.transport.connection import Connection
 from headwater.net.transport.frames import Frame, Kind, Stream
 from headwater.net.transport.hello import Goodbye, Hello, decode_hello
 from headwater.net.values.codec import Codec
+from headwater.plan.command import Install
 
 OF_A_KIND_MAX = 3
 """Messages of one kind that are kept, one of each shape: those in which most is said."""
@@ -91,7 +92,7 @@ class ListeningCodec(Codec):
 
     def encode(self, message: Any) -> bytes:
         data = super().encode(message)
-        kind, inside = type(message).__name__, _types_in(message)
+        kind, inside = type(message).__name__, _types_in(message) + _installed(message)
         self.transcript.want(kind, inside, data, self.decode(data))
         self.transcript.hear(kind, data, self.decode(data))
         return data
@@ -101,6 +102,12 @@ def _types_in(message: Any) -> str:
     """A command is an install or a removal: there is to be one of each."""
     fields = (getattr(message, name) for name in getattr(message, "__struct_fields__", ()))
     return " ".join(type(one).__name__ for one in fields if isinstance(one, msgspec.Struct))
+
+
+def _installed(message: Any) -> str:
+    """Which query: rows can't be read without its install, so there is to be one of each."""
+    command = getattr(message, "command", None)
+    return f" {command.query.id}" if isinstance(command, Install) else ""
 
 
 def decoded(line: Line, codec: Codec) -> Any:

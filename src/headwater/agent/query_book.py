@@ -17,6 +17,7 @@ from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns
 from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
+from headwater.algebra.windows.last_rows import LastRows
 from headwater.errors import StoreError
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
@@ -71,6 +72,13 @@ class QueryBook:
         if instead is None:
             return None
         return RowLimit(self._growing_rows_max, instead, copies_column(query) or "")
+
+    def last_rows(self, name: str) -> LastRows | None:
+        """Of a state query; None: it is none, or not known here."""
+        query = self._queries.get(name)
+        if query is None or not isinstance(query.last_n, int) or query.begin_pane is None:
+            return None
+        return LastRows(query.last_n, query.begin_pane)
 
     def allowance(self, name: str) -> Allowance | None:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no

@@ -174,14 +174,18 @@ class QueryEdge:
         return since_s is not None and now_s < since_s + self.state.config.unread_wait_s
 
     def _states_below(self, through: int) -> tuple[list[int], int]:
-        """Every pane that is not declined has a state; as many as one tick takes."""
+        """Every pane that is not declined has a state; as many as one tick takes. Of an input that
+        ends nothing is asked for beyond the last of its records."""
         count_max, panes = self.state.config.panes_per_cut_max, list[int]()
         state = self.state
-        for first, last in state.declined.gaps(state.record.lowest_unclosed(), through - 1):
+        below = min(through, FOREVER if state.query.ends_at is None else state.query.ends_at)
+        for first, last in state.declined.gaps(state.record.lowest_unclosed(), below - 1):
             panes += range(first, min(last + 1, first + count_max - len(panes)))
             if len(panes) == count_max:
                 self._has_more = panes[-1] + 1 < through
                 return panes, panes[-1] + 1
+        if below < through:
+            state.close_empty((below, through - 1))
         return panes, through
 
     def _rows_below(self, through: int, *, now_s: float) -> tuple[list[int], int]:

@@ -18,7 +18,7 @@ from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.rows.places import PlaceColumn
-from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid, number_text
+from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
@@ -205,14 +205,17 @@ class Query(msgspec.Struct, frozen=True):
 
     def _check_extent(self, end_pane: int) -> None:
         first = self.begin_pane
-        if first is None or self.ends or end_pane - first < self.window.panes_per_window:
+        is_endless = self.ends and not self.holds_states
+        if first is None or is_endless or end_pane - first < self.window.panes_per_window:
             raise ValueError(
                 f"query {self.id}: wanted an end that a window after its begin fits before, got "
                 f"begin_pane {first}, end_pane {end_pane}, ends {self.ends}"
             )
 
     def _check_states(self, last_n: int) -> None:
-        """A state holds for one pane at a time, from a begin on, and has no end."""
+        """A state holds for one pane at a time, from a begin on, and until it changes: so of an
+        input that ends somebody has to say up to where answers are asked for. Who compiles a query
+        for one that nobody has looked at yet says neither."""
         where = f"query {self.id}: a state query"
         if not 0 < last_n <= LAST_N_MAX:
             raise ValueError(f"{where}: wanted last_n from 1 to {LAST_N_MAX}, got {last_n}")
@@ -222,15 +225,29 @@ class Query(msgspec.Struct, frozen=True):
                 f"panes can't be added up, got range {self.window.range_us} us, slide "
                 f"{self.window.slide_us} us"
             )
-        if self.begin_pane is None or self.ends:
+        is_placed = self.begin_pane is not None and (not self.ends or self.ends_at is not None)
+        is_unseen = self.ends and self.begin_pane is None and self.ends_at is None
+        if not is_placed and not is_unseen:
             raise ValueError(
-                f"{where}: wanted a begin and an input that goes on, since a state holds until it "
-                f"changes, got begin_pane {self.begin_pane}, ends {self.ends}"
+                f"{where}: wanted a begin, and of an input that ends an end, since a state holds "
+                f"until it changes, got begin_pane {self.begin_pane}, end_pane {self.end_pane}, "
+                f"ends {self.ends}"
+            )
+        if self.time is not TimeKind.EVENT or self.part is not None:
+            raise ValueError(
+                f"{where}: wanted records by their own time and one root, got time {self.time}, "
+                f"{self.part}"
             )
 
     @property
     def holds_states(self) -> bool:
         return self.last_n is not msgspec.UNSET
+
+    @property
+    def reading_count(self) -> SequenceGrid | None:
+        """What each site counts while it reads for the query: what its windows go by, or for a
+        state query the records, so that it is known which are the last; None: nothing."""
+        return SequenceGrid(ROW) if self.holds_states else self.own_count
 
     @property
     def numbers(self) -> SequenceGrid | None:
@@ -266,6 +283,8 @@ class Query(msgspec.Struct, frozen=True):
     def grid_text(self) -> str:
         """``1 minute every 10 seconds``, or ``100000 of lsn every 10000``."""
         window = self.window
+        if self.holds_states:
+            return f"the last {self.last_n} rows every {duration_text(window.range_us)}"
         if not self.counted:
             return window_text(range_us=window.range_us, slide_us=window.slide_us)
         every = "" if window.slide_us == window.range_us else f" every {window.slide_us}"

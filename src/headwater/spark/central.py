@@ -42,10 +42,9 @@ from headwater.sql.compile import question_of
 from headwater.sql.read.sql_text import column, parse, parse_expression, sql_of
 from headwater.sql.types.place_functions import place_of
 from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write_tolerant_sql
+from headwater.sql.write.state_records import AT, BEGIN, END
 
 LINES = "__lines"
-AT = "__at_site"
-"""The site of a record, for ``site()``, and for what each site counts itself."""
 LARGE_BYTES = ONE_TASK_BYTES + 1
 """As a plain Spark reads: by as many tasks as it likes."""
 
@@ -118,7 +117,7 @@ def _by_site(
 ) -> dict[str, list[Path]]:
     """All files together, unless the query asks where records are from, or each site counts its
     own."""
-    is_apart = query.program.place_columns or query.own_count is not None
+    is_apart = query.program.place_columns or query.reading_count is not None
     found: dict[str, list[Path]] = {}
     for file in files:
         found.setdefault(site_of(file) if is_apart else "", []).append(file)
@@ -140,7 +139,7 @@ def _linked(
 
 
 def _part(own: SparkSession, query: Query, found: Linked, number: int, site: str = "") -> _Part:
-    is_ordered = query.own_count is not None
+    is_ordered = query.reading_count is not None
     lines = read_lines(own, found, byte_count=LARGE_BYTES, is_ordered=is_ordered)
     view = f"{LINES}_{number}"
     lines.createOrReplaceTempView(view)
@@ -160,7 +159,7 @@ def _finished(
     try:
         frame = _frame(own, query, records, query.program.central_sql)
         finished = Finished(split_by_window(query, _collected(query, frame)))
-        is_plain = before_us is None and len(parts) == 1 and query.own_count is None
+        is_plain = before_us is None and len(parts) == 1 and query.reading_count is None
         counts = scan_counts(frame) if is_plain else None
     except GroupFailed:
         finished = _without_failing(own, query, records)
@@ -171,8 +170,14 @@ def _finished(
 def _records(query: Query, parts: Sequence[_Part], before_us: int | None) -> str:
     """Those of each site are counted for themselves, where windows go by that."""
     before = None if before_us is None else f"{before_us}L"
-    count = OwnCount(query.own_count, [0], site=AT)
-    return count.over(" UNION ALL ".join(_records_of(one, before, count) for one in parts))
+    count = OwnCount(query.reading_count, [0], site=AT)
+    records = count.over(" UNION ALL ".join(_records_of(one, before, count) for one in parts))
+    if not query.holds_states:
+        return records
+    begin, end = query.begin_pane, query.ends_at
+    assert begin is not None, "who runs it knows where the files begin"
+    assert end is not None, "and where they end"
+    return f"SELECT *, {begin}L AS {BEGIN}, {end}L AS {END} FROM ({records})"
 
 
 def _records_of(part: _Part, before: str | None, count: OwnCount) -> str:

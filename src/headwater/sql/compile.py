@@ -35,15 +35,11 @@ from headwater.sql.read.error_option import read_error, read_finally
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
-from headwater.sql.read.sequences import (
-    check_sequence,
-    read_sequence_grid,
-    read_sequence_stay,
-    read_sequence_timing,
-)
+from headwater.sql.read.sequences import check_sequence, read_sequence_grid, read_sequence_stay
 from headwater.sql.read.sources import compile_source
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import SourceStatement, StreamStatement, read_statements
+from headwater.sql.read.states import check_state_begin, check_states, state_begin, timing_of
 from headwater.sql.read.streams import (
     INSTALL_SLACK_US,
     check_sessions,
@@ -52,7 +48,6 @@ from headwater.sql.read.streams import (
     read_session_max_us,
     read_stay,
     read_time,
-    read_timing,
     stream_options,
 )
 from headwater.sql.resolve.named_window import named_window
@@ -176,6 +171,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     tree = resolved_stream(stream, among)
     places = read_places(options, root=among.root, known=among.known_sites)
     parts = read_parts(options, stream.name, places.roots)
+    last_n = the(tree, Grouped).last_n
+    if last_n:
+        check_states(options, part_count=len(parts))
     check_divisible(tree, options, stream, text, part_count=len(parts))
     time, window = read_time(options), the(tree, Grouped).window
     check_sessions(options, time, has_sessions=the(tree, Grouped).sessions is not None)
@@ -194,12 +192,14 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 options,
                 window,
                 time=time,
-                default=among.begin,
+                default=state_begin(ends=among.ends) if last_n else among.begin,
                 now_us=among.now_us if clock_us is None else clock_us,
                 slack_us=among.slack_us,
                 ends=among.ends,
             )
         )
+        if last_n:
+            check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             raise refusal(
@@ -218,11 +218,12 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             node_set=places.node_set or msgspec.UNSET,
             ends=among.ends,
             time=time,
-            timing=(read_sequence_timing if counted else read_timing)(options),
+            timing=timing_of(options, counted=counted, last_n=last_n),
             part=part,
             reads_past=stay.reads_past,
             end_pane=stay.end_pane,
             bounded=bounded or UNSET,
+            last_n=last_n or UNSET,
             tolerance=tolerated_columns(
                 split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
             ),

@@ -33,6 +33,7 @@ class ImagePacker:
     def __init__(self, store: AnySegments) -> None:
         self._store = store
         self._open: dict[str, Image] = {}
+        self._alone: list[Image] = []
         self._waiting_bytes = 0
         self.names: list[str] = []
         """Of all segments that were written, for whoever undoes it."""
@@ -48,15 +49,23 @@ class ImagePacker:
             self.flush()
         return image, first_row
 
+    def add_alone(self, query: str, rows: pa.Table) -> Image:
+        """A segment for these rows only, which have their panes beside them."""
+        image = Image(query)
+        image.tables, image.rows = [rows], rows.num_rows
+        self._alone.append(image)
+        self._waiting_bytes += rows.nbytes
+        return image
+
     def flush(self) -> None:
         """Write what waits. Raises ``DiskFull`` or ``DiskTrouble`` with none of it written."""
-        if not self._open:  # most writes cut nothing
+        images = [*self._open.values(), *self._alone]
+        if not images:  # most writes cut nothing
             return
-        images = list(self._open.values())
         tables = ((image.query, pa.concat_tables(image.tables)) for image in images)
         for image, segment in zip(images, self._store.write(tables), strict=True):
             image.segment = segment
             image.tables = []
             self.names.append(segment.name)
-        self._open = {}
+        self._open, self._alone = {}, []
         self._waiting_bytes = 0

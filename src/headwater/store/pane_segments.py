@@ -50,13 +50,17 @@ class PaneSegments:
     def load(self, stretch: Stretch) -> pa.Table:
         """The rows. Raises ``SegmentDamaged`` or ``RowsGone``, now and ever after; anything else
         is worth another try."""
-        segment = self._segment(stretch.segment)
-        try:
-            table = self.store.read(segment)
-        except SegmentDamaged:
-            self._mark_damaged(stretch.segment)
-            raise
+        table = self.load_all(stretch.segment)
         return table.slice(stretch.first_row, stretch.rows).drop_columns([PANE])
+
+    def load_all(self, number: int) -> pa.Table:
+        """All rows of a segment, with their panes. Raises as ``load``."""
+        segment = self._segment(number)
+        try:
+            return self.store.read(segment)
+        except SegmentDamaged:
+            self._mark_damaged(number)
+            raise
 
     def _segment(self, number: int) -> Segment:
         newest = self._newest
@@ -93,6 +97,7 @@ class PaneSegments:
                 "DELETE FROM segments WHERE id = ? "
                 "AND NOT EXISTS (SELECT 1 FROM parts WHERE segment = segments.id) "
                 "AND NOT EXISTS (SELECT 1 FROM updates WHERE segment = segments.id) "
+                "AND NOT EXISTS (SELECT 1 FROM ring WHERE segment = segments.id) "
                 "RETURNING name, is_damaged",
                 (segment,),
             )

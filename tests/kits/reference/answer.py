@@ -32,6 +32,8 @@ class Grid(NamedTuple):
     range_us: int
     slide_us: int
     start_us: int
+    last_n: int = 0
+    """Of each site at the end of every window; 0: the records of a window."""
 
     def windows(self, at: Any) -> list[Window]:
         if isinstance(at, int):
@@ -64,12 +66,15 @@ def answers(
     }
     where = select.args.get("where")
     windows: dict[Window, list[Record]] = {}
+    placed = []
     for record in records:
         named = {name.lower(): value for name, value in record.items()}
-        if named[grid.column] is None or named[time] is None:
-            continue
-        if where is not None and not evaluate(where.this, Scope(named)):
-            continue
+        if named[grid.column] is not None and named[time] is not None:
+            placed.append(named)
+    kept = [one for one in placed if where is None or evaluate(where.this, Scope(one))]
+    if grid.last_n:
+        windows = _states(grid, placed, kept)
+    for named in kept if not grid.last_n else ():
         for at in grid.windows(named[grid.column]):
             windows.setdefault(at, []).append(named)
     found = {}
@@ -77,6 +82,26 @@ def answers(
         rows = _rows(select, inside, at, _resolved(keys, select, aliases), aliases)
         if rows:
             found[at] = rows
+    return found
+
+
+def _states(
+    grid: Grid, records: Sequence[Record], kept: Sequence[Record]
+) -> dict[Window, list[Record]]:
+    """From the first record to the last: what of each site was read last of all that lies before
+    the end of a window."""
+    times = [one[grid.column] for one in records]
+    (at,), (last,) = grid.windows(min(times)), grid.windows(max(times))
+    found = {}
+    while at <= last:
+        before = [one for one in kept if one[grid.column] < at.end]
+        sites = dict.fromkeys(one[SITE] for one in before)
+        found[at] = [
+            one
+            for site in sites
+            for one in [one for one in before if one[SITE] == site][-grid.last_n :]
+        ]
+        at = Window(at.end, at.end + (at.end - at.start))
     return found
 
 
@@ -96,6 +121,10 @@ def _grouping(select: exp.Select) -> tuple[Grid, list[exp.Expression]]:
         elif isinstance(call, exp.Anonymous) and call.name.lower() in OWN_COUNTS:
             lengths = [_count(one.this) for one in call.expressions]
             grid = Grid(OWN_COUNTS[call.name.lower()], lengths[0], lengths[-1], 0)
+        elif isinstance(call, exp.Anonymous) and call.name.lower() == "last_rows":
+            count, every = call.expressions
+            length = duration_us(every.expression.this)
+            grid = Grid("ts", length, length, 0, int(count.this))
         elif isinstance(call, exp.Anonymous) and call.name.lower() == "sequence_window":
             lengths = [int(one.this) for one in call.expressions[1:]]
             grid = Grid(call.expressions[0].name.lower(), lengths[0], lengths[-1], 0)
@@ -107,6 +136,10 @@ def _grouping(select: exp.Select) -> tuple[Grid, list[exp.Expression]]:
 
 OWN_COUNTS = {"rows_window": "__row", "bytes_window": "__byte"}
 """What each site has read before a record; whoever has records puts it beside them."""
+
+
+SITE = "__site"
+"""Whose record it is, put there likewise."""
 
 
 def _count(text: str) -> int:
@@ -252,7 +285,7 @@ def _all_keys(select: exp.Select, keys: Sequence[exp.Expression]) -> Sequence[ex
 
 
 def is_hidden(name: str) -> bool:
-    return name == "window" or name in OWN_COUNTS.values()
+    return name in ("window", SITE) or name in OWN_COUNTS.values()
 
 
 def _shown(select: exp.Select, scope: Scope) -> dict[str, Any]:

@@ -192,3 +192,18 @@ def test_batch_after_batch_the_count_goes_on(spark: SparkSession, tmp_path: Path
                 both[pane] = sorted([*both.get(pane, []), *numbers])
         assert both == meant(query, range(37)), query.id.name
         assert found[-1].counted_through == through(query, range(37))
+
+
+def test_lines_of_json_that_sparks_reader_of_objects_would_take_are_counted(
+    runner: BatchRunner, tmp_path: Path
+) -> None:
+    source = (
+        "CREATE SOURCE hits (ts TIMESTAMP, bytes BIGINT) "
+        "WITH (format = 'json', path = '*.json', time = 'ts');\n"
+    )
+    query = compiled("CREATE STREAM rows AS SELECT collect_list(bytes) AS ids FROM hits "
+                     "GROUP BY rows_window(10);", source)[0]  # fmt: skip
+    inbox = ListInbox(tmp_path / "x", query.program.source)
+    inbox.put(*(f'{{"ts": "2026-05-01T12:00:00Z", "bytes": {n}}}' for n in range(12)))
+    (outcome,) = runner.run([SiteBatch("x", tuple(inbox.chunks), (query,))])
+    assert panes(of(outcome, query)) == {0: [*range(10)], 1: [10, 11]}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.rows.columns import Column, Partial
+from headwater.algebra.rows.columns import Column, FirstRows, OrderTerm, Partial
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query, Timing
 from headwater.sql.admit.admit import Policy, check_query
@@ -210,11 +210,29 @@ def test_a_policy_may_refuse_installers() -> None:
         check_query(PLAIN, Policy(installers=("paris",)))
 
 
-def test_a_state_query_is_refused_while_no_site_can_read_one() -> None:
-    window = WindowSpec(PLAIN.window.slide_us, PLAIN.window.slide_us)
-    query = changed(window=window, begin_pane=0, last_n=5)
-    with pytest.raises(QueryRefused, match="the last 5 records of each site"):
+def test_a_state_query_has_a_begin_where_a_site_reads_it() -> None:
+    (query,) = compile_statements(
+        TEXT.partition("CREATE STREAM")[0] + "CREATE STREAM s AS SELECT domain, count(*) AS n "
+        "FROM access GROUP BY last_rows(5, every => '1 second'), domain;",
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        ends=True,
+    )
+    check_query(query)
+    with pytest.raises(QueryRefused, match="the last 5 rows: wanted a begin"):
         check_query(query, EVERYONE)
+    check_query(changed(query, begin_pane=0, end_pane=9), EVERYONE)
+    (rows,) = compile_statements(
+        TEXT.partition("CREATE STREAM")[0] + "CREATE STREAM s AS SELECT domain FROM access "
+        "GROUP BY last_rows(5, every => '1 second'), domain;",
+        root="hub",
+        installer="hub",
+        next_counter=1,
+    )
+    first = FirstRows(3, (OrderTerm("domain"),))
+    with pytest.raises(QueryRefused, match="got the first of each pane"):
+        check_query(changed(rows, first=first))
 
 
 @settings(max_examples=400)

@@ -72,7 +72,6 @@ def test_a_window_of_bytes_may_slide() -> None:
         ("bytes_window('1.0000001 MB')", "a size in quotes", "bytes_window('64 MB')"),
         ("bytes_window('0.5 B')", "a size in quotes", "bytes_window('64 MB')"),
         ("bytes_window('64 seconds')", "a size in quotes", "bytes_window('64 MB')"),
-        ("last_rows(1000)", "is not available", "rows_window(1000)"),
         ("rows_window(10), rows_window(20)", "two windows", "one stream for each"),
     ],
 )

@@ -6,7 +6,7 @@ mistake in the last statement leaves nothing behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.coordinate import Coordinate
@@ -65,9 +65,14 @@ def install(
     begin: str = "now",
     slack_us: int = INSTALL_SLACK_US,
     ends: bool = False,
+    settled: Callable[[Query], Query] = lambda query: query,
 ) -> list[Query]:
-    """Command all queries of a file, where all sites are one process; returns them."""
-    queries = prepare(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
+    """Command all queries of a file, where all sites are one process; returns them. ``settled``
+    adds what is known of the input beside the text."""
+    queries = [
+        settled(query)
+        for query in prepare(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
+    ]
     for query in queries:
         runtime.command(planned(runtime, query))
     return queries

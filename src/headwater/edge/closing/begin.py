@@ -48,7 +48,8 @@ class Beginning:
         """``born_s``: when the cube was made, by the wall clock; ``loss_through``: the newest loss
         of the source that came before this query."""
         state, query = self._state, self._state.query
-        state.change(News.NONE, end_pane=query.ends_at)
+        # An input that ends is over by itself; of states its end says only how many there are.
+        state.change(News.NONE, end_pane=None if query.ends else query.ends_at)
         if query.reads_past is True:
             self._begin_in_past(loss_through=loss_through)
             return

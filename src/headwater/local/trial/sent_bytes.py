@@ -12,25 +12,32 @@ from itertools import accumulate
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns, visible_keys
 from headwater.algebra.rows.places import SITE
 from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
 from headwater.algebra.summary import Summary
+from headwater.algebra.windows.last_rows import last_of
+from headwater.algebra.windows.sequence_grid import ROW
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.local.trial.sampled_sites import Sample, sample_sites
+from headwater.local.trial.state_span import with_span
 from headwater.local.trial.try_query import compiled, site_folders
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import SummaryMessage
 from headwater.plan.query import Query
 from headwater.spark.central import over_files
 from headwater.spark.jvm.session import RunningSpark
+from headwater.spark.site.site_sql import record_sql
 from headwater.sql.admit.needs import asks_for_all_rows
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.input.site_files import found_below
+from headwater.store.pane_segments import with_pane
 
 SAMPLE_BYTES_MAX = 256 << 20
 """Of more than that, a share is read."""
@@ -115,13 +122,16 @@ def _of_query(
     codec = Codec(lambda _: schema)
     raw, panes, keys = 0, [], []
     largest = None if not _grows(query) else 0
+    query = with_span(query, spark.session, list(folders.values()))
     for name, folder in folders.items():
         found = found_below([folder], query.program.source.path)
         raw += sum(file.size for file in found)
         files = [Path(file.path) for file in found]
-        rows = over_files(spark.session, query, files, query.program.site_sql)
+        rows = over_files(spark.session, query, files, record_sql(query))
         if rows is None:
             continue
+        if isinstance(query.last_n, int):
+            rows = _states(query, rows, query.last_n)
         rows = _with_site(query, rows, name)
         largest = None if largest is None else max(largest, _largest_state(query, rows))
         keys.append(rows.select([PANE_COLUMN, *(key.name for key in query.program.keys)]))
@@ -136,6 +146,20 @@ def _of_query(
         merged_rows=_distinct(keys),
         largest_state=largest,
     )
+
+
+def _states(query: Query, rows: pa.Table, last_n: int) -> pa.Table:
+    """Of each pane with records the state at its end; of the others it is the one before."""
+    rows = rows.sort_by(ROW)
+    numbers, panes = rows.column(ROW).to_numpy(), rows.column(PANE_COLUMN).to_numpy()
+    schema, merger = summary_schema(query.program), ArrowMerger(query.program)
+    reduced = rows.select(schema.names).cast(schema)
+    found = [with_pane(merger.none(), 0)]
+    for pane in np.unique(panes).tolist():
+        last = last_of(numbers, panes, through=pane, last_n=last_n)
+        state = reduced.take(pa.array(last.places))
+        found.append(with_pane(merger.merge([state.slice(0, 1), state.slice(1)]), pane))
+    return pa.concat_tables(found)
 
 
 def _with_site(query: Query, rows: pa.Table, site: str) -> pa.Table:

@@ -34,6 +34,7 @@ from headwater.local.little_input import is_little
 from headwater.local.trial.guessed_times import with_guessed_times
 from headwater.local.trial.reading import SiteReading, readings_of
 from headwater.local.trial.sampled_sites import Sample, Sampled, sample_sites
+from headwater.local.trial.state_span import settled, with_span
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
@@ -147,7 +148,8 @@ def try_query(
     queries = compiled(text, folders)
     started = _spark(spark, show, queries, folders)
     with started as running, _directory(work) as directory, _rare_collections():
-        results = asyncio.run(_answers(text, folders, running, directory, show))
+        spanned = [with_span(one, running.session, list(folders.values())) for one in queries]
+        results = asyncio.run(_answers(text, folders, running, directory, show, spanned))
         return with_guessed_times(results, folders, running)
 
 
@@ -171,7 +173,8 @@ def try_central(
     queries = compiled(text, folders)
     with _spark(spark, show, queries, folders) as running:
         results = []
-        for query in queries:
+        for asked in queries:
+            query = with_span(asked, running.session, list(folders.values()))
             with _shown_scan(running, query, list(folders.values()), show):
                 finished = _central(running, query, list(folders.values()))
             rows = finished.rows
@@ -374,8 +377,14 @@ def raise_if_dead(spark: RunningSpark) -> None:
 
 
 async def _answers(
-    text: str, folders: dict[str, Path], spark: RunningSpark, directory: Path, show: Show
+    text: str,
+    folders: dict[str, Path],
+    spark: RunningSpark,
+    directory: Path,
+    show: Show,
+    spanned: list[Query],
 ) -> list[StreamResult]:
+    """``spanned``: the same queries, with what was found out of their files."""
     root = _root_name(folders)
     sites = [Site(0, root, has_data=False)]
     sites += [Site(n, name) for n, name in enumerate(folders, start=1)]
@@ -392,7 +401,13 @@ async def _answers(
     )
     try:
         await federation.start()
-        queries = install(federation.home, text, begin="earliest", ends=True)
+        queries = install(
+            federation.home,
+            text,
+            begin="earliest",
+            ends=True,
+            settled=lambda query: settled(query, spanned),
+        )
         await _until_ended(federation, queries, spark, show)
         return [_result(federation, query) for query in queries]
     finally:

@@ -178,9 +178,9 @@ class BatchRunner:
             raise_if_of_the_disk(error)
             raise ReadFailed(message_of(error)) from error
         parser = with_types(group.parser(chunks, found.headers), found, lines)
-        by_workers = None
-        if not group.order:  # workers don't say which line is the next
-            by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
+        if group.order:  # neither workers nor Spark's reader of objects say which line is the next
+            return self._run_over(session, standing, parser, group, batches, byte_count=byte_count)
+        by_workers = self._workers.parser(session, parser, found, byte_count=byte_count)
         if by_workers is not None:
             try:
                 with self.jobs.by_workers():
@@ -232,7 +232,7 @@ class BatchRunner:
         otherwise."""
         fence, offset_us = batch.fence, batch.offsets_us.get(str(query.id), 0)
         shift = Shift(query, [offset_us])
-        own = OwnCount(query.own_count, [batch.starts.get(str(query.id), 0)])
+        own = OwnCount(query.reading_count, [batch.starts.get(str(query.id), 0)])
         view = _view(parser)
         typed = f"({parser.typed_sql(view, keep=[SITE])})"
         ordered = f"({parser.typed_sql(view, keep=own.columns)})"
@@ -242,7 +242,7 @@ class BatchRunner:
         through: int | None = None
         try:
             # A text that comes once is not worth keeping its plan.
-            frame = analyser.sql(text) if query.own_count is None else session.sql(text)
+            frame = analyser.sql(text) if query.reading_count is None else session.sql(text)
             rows = self._rows(frame, query, bytes_in=bytes_in)
             high_us = shift.back(largest(rows, HIGH))
             if high_us is not None and high_us > fence.tolerated_us:
@@ -253,7 +253,7 @@ class BatchRunner:
                     kept = shift.over(own.over(records))
                     again = session.sql(over_records(kept, with_high_time(query)))
                     rows = self._rows(again, query, bytes_in=bytes_in)
-            if query.own_count is not None:
+            if query.reading_count is not None:
                 through = self._through(session, own, records, rows, batch, query)
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
@@ -264,7 +264,7 @@ class BatchRunner:
             found = result(query, rows, through=through)
             counts = None
             if line_counts is None and not batch.wants_first:
-                plan = text if query.own_count is None else text.replace(own.starts_sql, "")
+                plan = text if query.reading_count is None else text.replace(own.starts_sql, "")
                 counts = self._scans.counts(frame, plan)
             if counts is not None:
                 unparsed = counts.candidates - counts.records

@@ -41,7 +41,7 @@ class QueryGroup(msgspec.Struct, frozen=True):
     @property
     def order(self) -> tuple[str, ...]:
         """Columns of the lines that say in which order they were read; none: nobody asks."""
-        grids = [one.own_count for one in self.queries if one.own_count is not None]
+        grids = [one.reading_count for one in self.queries if one.reading_count is not None]
         return tuple(dict.fromkeys(name for grid in grids for name in order_columns(grid)))
 
     def sites_of(self, query: Query) -> frozenset[int]:

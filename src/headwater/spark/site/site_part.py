@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.rows.taken_rows import TakenPieces, taker
 from headwater.algebra.rows.types import site_schema
+from headwater.algebra.windows.sequence_grid import ROW
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
@@ -40,7 +41,7 @@ def over_records(records_sql: str, sql: str) -> str:
 
 def result(query: Query, rows: Rows, *, through: int | None = None) -> QueryResult:
     """The rows in the types that the query declares; ``through``: see ``counted_through``."""
-    schema, name = site_schema(query.program), str(query.id)
+    schema, name = _schema(query), str(query.id)
     if not rows.num_rows:
         return QueryResult(name, counted_through=through)
     take = taker(query.program)
@@ -52,6 +53,12 @@ def result(query: Query, rows: Rows, *, through: int | None = None) -> QueryResu
     if take is not None:
         pieces = TakenPieces(pieces, take)
     return QueryResult(name, pieces=pieces, counted_through=through)
+
+
+def _schema(query: Query) -> pa.Schema:
+    """Of a state query with the number of each record, which says which are the last."""
+    schema = site_schema(query.program)
+    return schema.append(pa.field(ROW, pa.int64())) if query.holds_states else schema
 
 
 def failure(
@@ -119,13 +126,13 @@ class SharedRun:
         return {n: result(query, of_site, through=throughs[n]) for n, of_site in rows.items()}
 
     def _count(self, query: Query) -> OwnCount:
-        return OwnCount(query.own_count, [one.get(str(query.id), 0) for one in self._starts])
+        return OwnCount(query.reading_count, [one.get(str(query.id), 0) for one in self._starts])
 
     def _throughs(
         self, query: Query, count: OwnCount, rows: Mapping[int, Rows]
     ) -> dict[int, int | None]:
         """Where the count is after the batch, at each site. Raises ``SPARK_ERRORS``."""
-        if query.own_count is None:
+        if query.reading_count is None:
             return dict.fromkeys(rows)
         found = {number: largest(of_site, THROUGH) for number, of_site in rows.items()}
         silent = [number for number, through in found.items() if through is None]

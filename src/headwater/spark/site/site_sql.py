@@ -1,9 +1,11 @@
 """The site part as Spark runs it: what was checked, written so that it costs less or tells more.
 
-Five rewrites of the admitted text, none of which touches what it computes:
+Six rewrites of the admitted text, none of which touches what it computes:
 
 - Several sites in one batch: the same SELECT, grouped by the site as well.
 - Where windows go by a site's own count: where the count is after the batch (``own_count``).
+- Where the last records of each site are asked for: grouped by the record as well, with its number,
+  so that a row is one record, reduced. Of a pane no more than its last leave Spark.
 - The highest record time of each group, which tells how far a source that is behind was read.
 - Exact sums of bigints. They must not overflow within a pane, so the text sums decimals of 38
   digits, at half a microsecond for each record. The halves of a bigint can be summed as bigints (a
@@ -23,7 +25,7 @@ from sqlglot import exp
 
 from headwater.algebra.rows.columns import OrderTerm
 from headwater.algebra.rows.types import PANE_COLUMN, site_schema
-from headwater.plan.program import Program
+from headwater.algebra.windows.sequence_grid import ROW
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.spark.lines.lines import SITE
@@ -44,31 +46,49 @@ HALVES = f"CAST(CAST({{0}} AS {WIDE}) * {1 << LOW_BITS} + {{1}} AS {WIDE})"
 
 def with_site(query: Query) -> str:
     """The site part with the column ``__site`` last."""
-    is_counted = query.own_count is not None
-    text = _with_site(query.program.site_sql, query.program.source, is_counted=is_counted)
+    is_counted = query.reading_count is not None
+    text = _with_site(record_sql(query), query.program.source, is_counted=is_counted)
     kept = (THROUGH, SITE) if is_counted else (SITE,)
-    return _first_alone(text, query.program, by=(SITE,), kept=kept)
+    return _kept_alone(text, query, by=(SITE,), kept=kept)
 
 
 def with_high_time(query: Query) -> str:
     """The site part with the column ``__high_us`` last."""
-    is_counted = query.own_count is not None
-    text = _with_high_time(query.program.site_sql, query.program.source, is_counted=is_counted)
+    is_counted = query.reading_count is not None
+    text = _with_high_time(record_sql(query), query.program.source, is_counted=is_counted)
     kept = (THROUGH,) if is_counted else ()
-    return _first_alone(text, query.program, kept=kept, highest=HIGH)
+    return _kept_alone(text, query, kept=kept, highest=HIGH)
+
+
+def record_sql(query: Query) -> str:
+    """The site part; of a state query by record, with the column ``__row`` last."""
+    site_sql = query.program.site_sql
+    return _by_record(site_sql) if query.holds_states else site_sql
+
+
+@lru_cache(maxsize=1_000)
+def _by_record(site_sql: str) -> str:
+    select = parse(site_sql)
+    assert isinstance(select, exp.Select), "the site part is one SELECT"
+    return _with_item(_grouped_by(select, ROW), column(ROW))
 
 
 @lru_cache(maxsize=1_000)
 def _with_site(site_sql: str, source: Source, *, is_counted: bool) -> str:
     select = _counting(_with_cheap_sums(site_sql, source), is_counted=is_counted)
+    return _with_item(_grouped_by(select, SITE), column(SITE))
+
+
+def _grouped_by(select: exp.Select, name: str) -> exp.Select:
+    """By this column as well."""
     group = select.args["group"]
     sets = [one for found in group.find_all(exp.GroupingSets) for one in found.expressions]
     # First in each set: so it is the highest bit of the grouping number, which stays what it was.
     for one in sets:
-        one.set("expressions", [column(SITE), *one.expressions])
+        one.set("expressions", [column(name), *one.expressions])
     if not sets:
-        group.set("expressions", [*group.expressions, column(SITE)])
-    return _with_item(select, column(SITE))
+        group.set("expressions", [*group.expressions, column(name)])
+    return select
 
 
 @lru_cache(maxsize=1_000)
@@ -86,30 +106,36 @@ def _counting(select: exp.Select, *, is_counted: bool) -> exp.Select:
     return select
 
 
-def _first_alone(
+def _kept_alone(
     text: str,
-    program: Program,
+    query: Query,
     *,
     by: Sequence[str] = (),
     kept: Sequence[str] = (),
     highest: str | None = None,
 ) -> str:
-    """The rows of ``text`` that are among the first of their pane. The highest of a column is that
-    of all its rows, also of those that are dropped."""
-    first = program.first
-    if isinstance(first, UnsetType):
-        return text
-    names = [name_sql(name) for name in (*site_schema(program).names, *kept)]
+    """The rows of ``text`` that are among the first of their pane, or of its last records. The
+    highest of a column is that of all its rows, also of those that are dropped."""
+    program, first = query.program, query.program.first
+    own = [*site_schema(program).names, *([ROW] if query.holds_states else [])]
+    names = [name_sql(name) for name in (*own, *kept)]
     pane = ", ".join([*by, PANE_COLUMN])
-    parts = ", ".join([pane, *map(name_sql, first.within)])
-    terms = ", ".join(map(_term_sql, first.order))
-    added = [f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {terms}) AS {PLACE}"]
+    if isinstance(query.last_n, int):
+        limit = query.last_n
+        place = f"DENSE_RANK() OVER (PARTITION BY {pane} ORDER BY {ROW} DESC)"
+    elif isinstance(first, UnsetType):
+        return text
+    else:
+        parts = ", ".join([pane, *map(name_sql, first.within)])
+        terms, limit = ", ".join(map(_term_sql, first.order)), first.limit
+        place = f"ROW_NUMBER() OVER (PARTITION BY {parts} ORDER BY {terms})"
+    added = [f"{place} AS {PLACE}"]
     if highest is not None:
         added.append(f"MAX({highest}) OVER (PARTITION BY {pane}) AS {TOP}")
         names.append(f"{TOP} AS {highest}")
     return (
         f"SELECT {', '.join(names)} FROM (SELECT *, {', '.join(added)} FROM ({text})) "
-        f"WHERE {PLACE} <= {first.limit}"
+        f"WHERE {PLACE} <= {limit}"
     )
 
 

@@ -428,7 +428,9 @@ class SourceStream:
         )
         offsets_us = {str(one.id): inbox.offset_us(str(one.id)) for one in queries}
         fence, wants_first = inbox.fence(self.source), inbox.wants_first(self.source)
-        starts = {str(one.id): inbox.counted(one) for one in queries if one.own_count is not None}
+        starts = {
+            str(one.id): inbox.counted(one) for one in queries if one.reading_count is not None
+        }
         return SiteBatch(site, chunks, queries, fence, offsets_us, wants_first, starts)
 
     def _quarantine(self, site: str, reader: Reader, chunk: Chunk, reason: str) -> None:

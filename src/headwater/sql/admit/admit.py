@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from headwater.algebra.aggregates import RULES
 from headwater.algebra.rows.columns import (
@@ -23,7 +23,7 @@ from headwater.algebra.rows.columns import (
     visible_keys,
 )
 from headwater.algebra.rows.types import INTEGERS, PANE_COLUMN, WINDOW_COLUMN, arrow_type
-from headwater.algebra.windows.sequence_grid import BYTE, NUMBER_MAX, SequenceGrid
+from headwater.algebra.windows.sequence_grid import BYTE, NUMBER_MAX, ROW, SequenceGrid
 from headwater.errors import QueryRefused
 from headwater.plan.durations import DURATION_US_MAX
 from headwater.plan.node_sets import node_set
@@ -46,10 +46,11 @@ from headwater.sql.read.sources import (
     time_option_fault,
     value_fault,
 )
+from headwater.sql.read.sql_text import parse
 from headwater.sql.read.statements import NAME_PATTERN, STATEMENTS_MAX
 from headwater.sql.read.time_expressions import check_time
 from headwater.sql.resolve.find_window import PANE_US_MIN
-from headwater.sql.resolve.sequence_windows import PANES_PER_WINDOW_MAX
+from headwater.sql.resolve.grids.sequence_windows import PANES_PER_WINDOW_MAX
 from headwater.sql.types.declared_types import AVAILABLE, declared_type, value_type
 
 SQL_LENGTH_MAX = 200_000
@@ -86,7 +87,6 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     """
     check_needs(query)
     _check_names(query.id, query.program)
-    _check_states(query)
     _check_limits(query)
     _check_part(query)
     program = query.program
@@ -96,6 +96,7 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
     check_site_sql(query)
     check_root_sql(query)
     check_forms(query)
+    _check_states(query, is_at_a_site=policy is not None)
     _check_bounded(query)
     policy = policy or Policy()
     if policy.installers and query.id.installer not in policy.installers:
@@ -104,13 +105,22 @@ def check_query(query: Query, policy: Policy | None = None) -> None:
         check_declared(query, declared)
 
 
-def _check_states(query: Query) -> None:
-    """The overlay and the root know state queries; nothing here reads a site's last n records."""
-    if query.holds_states:
+def _check_states(query: Query, *, is_at_a_site: bool) -> None:
+    """What a state is made of is told apart by its number in the order of reading, which no source
+    has as a column; and one record is one row."""
+    if not query.holds_states:
+        return
+    where = f"stream {query.id.name}: the last {query.last_n} rows"
+    if is_at_a_site and query.begin_pane is None:
+        raise QueryRefused(f"{where}: wanted a begin, since every pane from there on has a state")
+    if any(column.name.lower() == ROW for column in query.program.source.columns):
+        raise QueryRefused(f"source: wanted no column {ROW}, which is the site's own count")
+    if not isinstance(query.program.first, UnsetType):
         raise QueryRefused(
-            f"stream {query.id.name}: it asks for the last {query.last_n} records of each site, "
-            "which no site of this version can read"
+            f"{where}: wanted all of a site's last records, got the first of each pane"
         )
+    if parse(query.program.site_sql).args.get("laterals"):
+        raise QueryRefused(f"{where}: wanted records as they are, got a LATERAL VIEW of them")
 
 
 def _check_names(query_id: QueryId, program: Program) -> None:

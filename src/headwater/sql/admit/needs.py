@@ -75,6 +75,11 @@ ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 
 
+LAST_ROWS = "grid last rows"
+"""Who does not know it would read the records of each pane for those of its state. (Agents of 0.3
+knew what a state query is, and refuse it.)"""
+
+
 def _words(kind: str, names: Iterable[str]) -> set[str]:
     return {f"{kind} {name}" for name in names}
 
@@ -93,7 +98,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, ERROR, ANSWER}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -130,6 +135,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.sessions is msgspec.UNSET else {SESSIONS})
         | (set() if query.numbers is None else {SEQUENCE})
         | (set() if query.own_count is None else {OWN_COUNT})
+        | ({LAST_ROWS} if query.holds_states else set())
         | (set() if query.tolerates is None else {ERROR})
         | ({ANSWER} if query.waits is True else set())
     )

@@ -11,8 +11,9 @@ from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import name_sql, offset_of
 from headwater.sql.read.time_of import converted_time
-from headwater.sql.resolve.own_counts import is_own_count_call, read_own_count
-from headwater.sql.resolve.sequence_windows import (
+from headwater.sql.resolve.grids.last_rows import is_last_rows_call, read_last_rows
+from headwater.sql.resolve.grids.own_counts import is_own_count_call, read_own_count
+from headwater.sql.resolve.grids.sequence_windows import (
     PANES_PER_WINDOW_MAX,
     Grid,
     is_sequence_call,
@@ -32,9 +33,10 @@ _SHAPE = "window({time}, '10 seconds') or window({time}, '1 hour', '10 minutes')
 
 
 def is_window_call(node: exp.Expr) -> bool:
-    """Of times or of numbers: what an answer calls ``window``."""
+    """Of times, of numbers or of states: what an answer calls ``window``."""
     is_of_time = isinstance(node, exp.Anonymous) and name_of(node) == "window"
-    return is_of_time or is_sequence_call(node) or is_own_count_call(node)
+    is_of_numbers = is_sequence_call(node) or is_own_count_call(node)
+    return is_of_time or is_of_numbers or is_last_rows_call(node)
 
 
 def is_session_call(node: exp.Expr) -> bool:
@@ -115,7 +117,19 @@ def read_grid(call: exp.Anonymous, source: Source) -> Grid:
         return read_sequence(call, source)
     if is_own_count_call(call):
         return read_own_count(call, source)
+    if is_last_rows_call(call):
+        return _often_enough(call, read_last_rows(call))
     return Grid(read_window(call, source))
+
+
+def _often_enough(call: exp.Anonymous, grid: Grid) -> Grid:
+    if grid.window.pane_us < PANE_US_MIN:
+        raise Objection(
+            call.expressions[-1],
+            f"an answer every {duration_text(grid.window.pane_us)}; at most every "
+            f"{duration_text(PANE_US_MIN)}",
+        )
+    return grid
 
 
 def read_window(call: exp.Anonymous, source: Source) -> WindowSpec:

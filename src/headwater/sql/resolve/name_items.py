@@ -9,8 +9,9 @@ from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.plan.sources.column_names import NAME_LENGTH_MAX, name_fault
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.statements import NAME_PATTERN
-from headwater.sql.resolve.own_counts import COLUMN_OF
-from headwater.sql.resolve.sequence_windows import SEQUENCE_WINDOW
+from headwater.sql.resolve.grids.last_rows import LAST_ROWS
+from headwater.sql.resolve.grids.own_counts import COLUMN_OF
+from headwater.sql.resolve.grids.sequence_windows import SEQUENCE_WINDOW
 from headwater.sql.types.call_types import name_of
 
 
@@ -36,7 +37,7 @@ def item_name(item: exp.Expr, position: int) -> str:
     call = item.this if isinstance(item, exp.Filter) else item
     if isinstance(call, exp.Anonymous):
         name = name_of(call)
-        if name in (WINDOW_COLUMN, SEQUENCE_WINDOW, *COLUMN_OF):
+        if name in (WINDOW_COLUMN, SEQUENCE_WINDOW, LAST_ROWS, *COLUMN_OF):
             return WINDOW_COLUMN
         argument = call.expressions[0] if len(call.expressions) == 1 else None
         if name in AGGREGATES and isinstance(argument, exp.Column) and item is call:

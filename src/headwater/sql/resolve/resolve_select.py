@@ -24,6 +24,7 @@ from headwater.sql.resolve.find_window import (
     is_window_call,
     read_grid,
 )
+from headwater.sql.resolve.grids.sequence_windows import Grid
 from headwater.sql.resolve.group_by import by_number, check_groups, grouped_by
 from headwater.sql.resolve.group_slots import GroupSlots, check_no_aggregate
 from headwater.sql.resolve.name_items import item_name
@@ -33,7 +34,6 @@ from headwater.sql.resolve.resolve_names import Names, with_window_column
 from headwater.sql.resolve.resolve_ranks import TakenOut, with_ranks
 from headwater.sql.resolve.resolve_views import resolve_views
 from headwater.sql.resolve.row_keys import asks_for_rows, check_row_size, row_keys
-from headwater.sql.resolve.sequence_windows import Grid
 from headwater.sql.tree.nodes import (
     ROWS,
     Expanded,
@@ -89,6 +89,12 @@ def resolve_select(
         grid = _grid(select, groups, source, named, of_rows=of_rows)
     else:
         grid = Grid(sessions.window())
+    if grid.last_n and isinstance(expanded, Expanded):
+        raise Objection(
+            select,
+            "last_rows counts records, and LATERAL VIEW makes several rows of one; leave out the "
+            "view, or write a window of time",
+        )
     check_groups(groups)
     select = _without_stars(select, source if of_rows else None)
     ranks = TakenOut(select)
@@ -124,7 +130,9 @@ def resolve_select(
     is_bag = of_rows and not is_distinct
     calls = (ROWS,) if is_bag else slots.calls
     made = Grouped(records, grid.window, keys, calls, by, of_rows=of_rows, sessions=sessions)
-    tree: Grouped | Kept = msgspec.structs.replace(made, sets=sets, counted=grid.column)
+    tree: Grouped | Kept = msgspec.structs.replace(
+        made, sets=sets, counted=grid.column, last_n=grid.last_n
+    )
     if having is not None:
         tree = Kept(tree, having.expression, having.type, having.written)
     listed = Shown(tree, items, is_distinct=is_distinct)

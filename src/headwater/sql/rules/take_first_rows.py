@@ -25,6 +25,8 @@ def take_first_rows(tree: Node) -> FirstRows | UnsetType:
     """What whoever merges rows of this query may keep of them; unset: all. It is asked of a tree
     to which all rules were applied."""
     group, shown = the(tree, Grouped), the(tree, Shown)
+    if group.last_n:  # the first of a pane need not be the first of the last records
+        return UNSET
     if not group.of_rows or any(is_nested(key.type) for key in group.keys):
         return UNSET
     ranked = one(tree, Ranked)

@@ -53,6 +53,12 @@ def tolerated_columns(
 
 
 def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> None:
+    if group.last_n:
+        raise options.refused(
+            "error",
+            "it asks for the last rows, and a state is sent whole: what was kept back of one says "
+            "nothing of the next; leave error out, or write a window of time",
+        )
     if group.sessions is not None or split.hidden or group.sets or not group.keys:
         raise options.refused(
             "error",

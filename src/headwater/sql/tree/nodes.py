@@ -220,6 +220,9 @@ class Grouped(msgspec.Struct, frozen=True):
     """Grouping sets: which of the keys each has, by their places; none: all keys, once."""
     counted: str = ""
     """The column whose numbers are cut into windows; empty: the time is."""
+    last_n: int = 0
+    """Of how many records of each site the state at the end of a window is asked for; 0: of the
+    records of the window."""
 
     def __post_init__(self) -> None:
         assert not self.of_rows or self.calls in ((), (ROWS,)), "rows have no aggregates"

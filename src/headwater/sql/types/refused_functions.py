@@ -53,9 +53,6 @@ merged over sites and panes by itself
 tumble hop: is not available; GROUP BY window(ts, '10 seconds') or \
 window(ts, '30 seconds', '10 seconds')
 
-last_rows: is not available; write window(ts, '10 seconds'), or rows_window(1000) for windows of \
-so many records
-
 row_number rank dense_rank: needs OVER, as in row_number() OVER (PARTITION BY window ORDER BY x)
 
 lag lead ntile cume_dist percent_rank counter_diff: needs OVER and all rows in one place; write \

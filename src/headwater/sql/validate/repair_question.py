@@ -44,6 +44,8 @@ _PROBED = (
     exp.Filter,
 )
 """Kinds of nodes that have a type by themselves."""
+_PLAIN = (exp.Identifier, exp.Var, exp.DataType, exp.Literal, exp.Star)
+"""Kinds that have nothing to be probed in them."""
 _LISTED = ("expressions", "from_", "where", "group", "having", "order")
 """Clauses of which a part can be taken out; others go as a whole."""
 
@@ -309,9 +311,11 @@ def _joined(node: exp.Expr) -> Iterator[exp.Expr]:
 
 def _parts(node: exp.Expr) -> Iterator[exp.Expr]:
     for child in node.iter_expressions():
-        if isinstance(child, _PROBED):
+        if isinstance(child, exp.Kwarg):  # by itself it is nothing
+            yield from _parts(child)
+        elif isinstance(child, _PROBED):
             yield child
-        elif not isinstance(child, exp.Identifier | exp.DataType | exp.Literal | exp.Star):
+        elif not isinstance(child, _PLAIN):
             yield from _parts(child)
 
 

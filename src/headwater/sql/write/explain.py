@@ -72,6 +72,8 @@ def _site(query: Query) -> str:
     timing = query.timing
     if query.numbers is not None:
         return _counting_site(query, query.numbers)
+    if query.holds_states:
+        return _holding_site(query)
     sealed = "when the site's retention is over"
     if timing.lateness_s is not None:
         sealed = f"after {_seconds(timing.lateness_s)}"
@@ -80,6 +82,21 @@ def _site(query: Query) -> str:
             f"reads {', '.join(query.program.columns_used)}",
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
             *_kept_back(query),
+            pretty(query.program.site_sql),
+        ]
+    )
+
+
+def _holding_site(query: Query) -> str:
+    every, disorder = duration_text(query.window.pane_us), _seconds(query.timing.disorder_s)
+    return "\n".join(
+        [
+            f"reads {', '.join(query.program.columns_used)}",
+            f"holds the last {query.last_n} records that WHERE keeps, each reduced to a row, in "
+            "the order of reading",
+            f"makes one state of them for every {every}, {disorder} after its end; a record that "
+            "comes later counts for the next ones",
+            "of each record:",
             pretty(query.program.site_sql),
         ]
     )
@@ -201,6 +218,8 @@ def _building(query: Query) -> str:
     if isinstance(query.sessions, Sessions):
         longest = duration_text(query.sessions.longest_us)
         return f"puts sessions of up to {longest} together over panes, where they end"
+    if query.holds_states:
+        return "adds up the states that sites have at its end"
     if can_move(window, query.program):
         return "builds a window from the one before: new panes are added, old ones taken out"
     if slides(window):

@@ -26,9 +26,10 @@ from headwater.sql.tree.grouping_sets import number_sql, sets_sql
 from headwater.sql.tree.nodes import Call, Grouped, Node, Ordered, Shown, the
 from headwater.sql.tree.slots import KEY, NUMBER, filled
 from headwater.sql.write.select_sql import WINDOW, answer_sql, select_sql
+from headwater.sql.write.state_records import states_sql
 from headwater.sql.write.write_central_sql import session_conditions, window_item, window_sql
 from headwater.sql.write.write_root_sql import PANES
-from headwater.sql.write.write_site_sql import expanded_sql
+from headwater.sql.write.write_site_sql import RECORDS, expanded_sql
 
 GROUP_COLUMN = "__group"
 """The number of a group, beside the columns of ``panes``."""
@@ -134,12 +135,14 @@ class _Judged:
     def groups_sql(self, columns: Sequence[str], *, having: str) -> str:
         where = [sql_of(kept.condition) for kept in self._group.conditions]
         keys = [key.over_all for key in self._group.keys]
-        groups = sets_sql(window_sql(self._group), keys, self._group.sets)
+        of_states = bool(self._group.last_n)
+        window = WINDOW if of_states else window_sql(self._group)
+        records = expanded_sql(self._group)
         return select_sql(
             [window_item(self._group), *columns],
-            expanded_sql(self._group),
-            where=where,
-            groups=groups,
+            states_sql(self._group, where, RECORDS) if of_states else records,
+            where=[] if of_states else where,
+            groups=sets_sql(window, keys, self._group.sets),
             having=" AND ".join([f"({having})", *session_conditions(self._group)]),
             is_distinct=self._is_distinct and bool(columns),
         )

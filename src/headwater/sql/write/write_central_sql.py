@@ -8,6 +8,8 @@ a stream with several roots, one part is compared with the groups that belong to
 leaves open which of several values a function gives, the order is written that we state.
 """
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES, DISTINCT
@@ -20,6 +22,7 @@ from headwater.sql.tree.grouping_sets import GROUPING_ID
 from headwater.sql.tree.nodes import Grouped, Node, Records, Shown, the
 from headwater.sql.types.call_types import name_of
 from headwater.sql.write.select_sql import WINDOW, answer_sql, select_sql
+from headwater.sql.write.state_records import states_sql
 from headwater.sql.write.write_site_sql import RECORDS, view_sql
 
 _GRID = "__grid"
@@ -39,11 +42,12 @@ def write_central_sql(tree: Node) -> str:
         where[0] = f"({where[0]})"
     written = None if shown.having is None else shown.having.written
     own = None if written is None else _settled_sql(written)
+    alias = the(tree, Records).alias
     inner = select_sql(
         columns,
-        _records_sql(group, the(tree, Records).alias),
-        where=where,
-        groups=[] if group.of_rows else [_grouped_sql(group), *map(sql_of, group.written)],
+        _records_sql(group, where, alias),
+        where=[] if group.last_n else where,
+        groups=[] if group.of_rows else [grouped_sql(group), *map(sql_of, group.written)],
         having=own if group.sessions is None else _session_having(group, own),
         is_distinct=shown.is_distinct,
     )
@@ -72,9 +76,12 @@ def _settled_sql(written: exp.Expr) -> str:
     return sql_of(tree)
 
 
-def _records_sql(group: Grouped, alias: str) -> str:
+def _records_sql(group: Grouped, where: Sequence[str], alias: str) -> str:
+    """Which are the last of a site is asked of those that ``where`` keeps."""
     records = RECORDS
-    if group.counted:
+    if group.last_n:
+        records = states_sql(group, where, alias)
+    elif group.counted:
         records = f"(SELECT {_NUMBERS} AS {WINDOW}, * FROM {_counted_sql(group)})"
     elif group.of_rows:
         records = f"(SELECT {window_sql(group)} AS {WINDOW}, * FROM {RECORDS})"
@@ -97,8 +104,8 @@ def _counted_sql(group: Grouped) -> str:
     return f"(SELECT {window_sql(group)} AS {_GRID}, * FROM {placed})"
 
 
-def _grouped_sql(group: Grouped) -> str:
-    return WINDOW if group.counted else window_sql(group)
+def grouped_sql(group: Grouped) -> str:
+    return WINDOW if group.counted or group.last_n else window_sql(group)
 
 
 def window_item(group: Grouped) -> str:

@@ -5,7 +5,7 @@ epoch, batch id, query) and stored once. A new checkpoint counts its batches fro
 what epochs are for: a commit of an older epoch is refused, since its cuts may have been given to
 the new one.
 
-What a site counts itself, for queries whose windows go by that, moves in the same transaction: a
+What a site counts itself, for queries that go by that, moves in the same transaction: a
 batch that comes again begins to count where it began before.
 
 Where the batch holds lines that may have been read before, the panes that its rows are in are
@@ -36,6 +36,7 @@ from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.batch_rows import PaneRun, WrittenRows, by_pane, has_rows, tables_of
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.source_state import SourceState
+from headwater.store.cube.state_ring import StateRing
 from headwater.store.input.cuts import CutLog
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments
@@ -56,6 +57,7 @@ class BatchCommitter:
         cuts: CutLog,
         queries: CubeQueries,
         rows: PaneSegments,
+        ring: StateRing,
         *,
         clock: Callable[[], float],
     ) -> None:
@@ -63,6 +65,7 @@ class BatchCommitter:
         self._cuts = cuts
         self._queries = queries
         self._rows = rows
+        self._ring = ring
         self._clock = clock
 
     def commit(
@@ -202,7 +205,10 @@ class BatchCommitter:
             too_late += sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
             if runs and rows.segment is not None:
                 unnamed.discard(rows.segment.name)
-                self._name(query, rows.segment, runs, now_s=now_s)
+                if self._queries.last_rows_of(result.query) is None:
+                    self._name(query, rows.segment, runs, now_s=now_s)
+                else:
+                    self._ring.add(query, rows.segment, through_row=result.counted_through or 0)
             for run in runs:
                 stored[run.pane] += run.rows
         if result.counted_through is not None:
@@ -220,6 +226,7 @@ class BatchCommitter:
         """Headers and comments have no rows: then nothing is in doubt."""
         if not batch.panes:
             return batch
+        self._queries.miss(batch.query)
         self._queries.damage(batch.query, [pane for pane, _ in batch.panes])
         return msgspec.structs.replace(batch, twice_bytes=twice_bytes)
 

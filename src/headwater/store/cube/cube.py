@@ -28,6 +28,7 @@ from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
+from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
@@ -40,7 +41,9 @@ from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
 from headwater.store.cube.row_limit import RowLimit
-from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, UpdateMaker
+from headwater.store.cube.state_maker import PreparedStates, StateMaker
+from headwater.store.cube.state_ring import StateRing
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, PreparedUpdates, UpdateMaker
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
@@ -94,6 +97,7 @@ class Cube:
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
         allowance_of: Callable[[str], Allowance | None],
+        last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
@@ -106,8 +110,10 @@ class Cube:
         self._merger_of = merger_of
         self._retention = retention
         self._clock = clock
-        self._queries = CubeQueries(manifest)
+        self._last_rows_of = last_rows_of
         self._rows = PaneSegments(manifest, segments)
+        ring = StateRing(manifest, self._rows)
+        self._queries = CubeQueries(manifest, ring, last_rows_of=last_rows_of)
         self._maker = UpdateMaker(
             manifest,
             self._queries,
@@ -117,9 +123,18 @@ class Cube:
             allowance_of=allowance_of,
             summary_bytes_max=summary_bytes_max,
         )
+        self._states = StateMaker(
+            manifest,
+            self._queries,
+            self._rows,
+            ring,
+            merger_of=merger_of,
+            limit_of=limit_of,
+            summary_bytes_max=summary_bytes_max,
+        )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self.commit_batch = BatchCommitter(
-            manifest, self.cuts, self._queries, self._rows, clock=clock
+            manifest, self.cuts, self._queries, self._rows, ring, clock=clock
         ).commit
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
@@ -137,6 +152,7 @@ class Cube:
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         allowance_of: Callable[[str], Allowance | None] = lambda query: None,
+        last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
@@ -178,6 +194,7 @@ class Cube:
                 merger_of=merger_of,
                 limit_of=limit_of,
                 allowance_of=allowance_of,
+                last_rows_of=last_rows_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
@@ -205,12 +222,15 @@ class Cube:
         """
         packer = ImagePacker(self._rows.store)
         with self._turn, self._rows.undone_if_failed(packer.names):
-            prepared = [
-                self._maker.prepare(w, packer) for w in writes if isinstance(w, MakeUpdates)
-            ]
+            prepared = [self._prepared(w, packer) for w in writes if isinstance(w, MakeUpdates)]
             packer.flush()
             writer = CubeWriter(
-                self.manifest, self._queries, self._maker, prepared, now_s=self._clock()
+                self.manifest,
+                self._queries,
+                self._maker,
+                self._states,
+                prepared,
+                now_s=self._clock(),
             )
             with self.manifest.transaction():
                 done = perform_all(writer, writes)
@@ -219,6 +239,14 @@ class Cube:
         if writer.removed:
             self._rows.store.remove(writer.removed)
         return done
+
+    def _prepared(
+        self, wanted: MakeUpdates, packer: ImagePacker
+    ) -> PreparedUpdates | PreparedStates:
+        of = self._last_rows_of(wanted.query)
+        if of is None:
+            return self._maker.prepare(wanted, packer)
+        return self._states.prepare(wanted, of, packer)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         """The rows of these updates as one table.
@@ -270,7 +298,9 @@ class Cube:
 
     def counted(self, query: str, window: WindowSpec) -> int:
         """Where the site's own count of what it reads for a query goes on: behind what it has read,
-        and not before the first pane that it answers for."""
+        and, where windows go by it, not before the first pane that it answers for."""
+        if self._last_rows_of(query) is not None:
+            return self._queries.counted(query)
         first = self._queries.first_pane(query)
         start = window.pane_start_us(first) if 0 < first < FOREVER else 0
         return max(self._queries.counted(query), start)
@@ -284,7 +314,9 @@ class Cube:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""
         with self._turn:
             with self.manifest.transaction():
-                writer = CubeWriter(self.manifest, self._queries, self._maker, now_s=now_s)
+                writer = CubeWriter(
+                    self.manifest, self._queries, self._maker, self._states, now_s=now_s
+                )
                 run = Retention(self.manifest, self._queries, writer, self._retention)
                 retained = run.run(now_s=now_s)
             self._rows.store.remove(writer.removed)

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.errors import UnreadableRow
+from headwater.store.cube.state_ring import StateRing
 from headwater.store.manifest import Manifest
 from headwater.store.mirror import Mirror
 from headwater.store.row_value import row_value
@@ -59,8 +61,16 @@ class _Known:
 class CubeQueries:
     """What changes it is called inside a transaction, and counts when that is committed."""
 
-    def __init__(self, manifest: Manifest) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        ring: StateRing,
+        *,
+        last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
+    ) -> None:
         self._manifest = manifest
+        self._ring = ring
+        self.last_rows_of = last_rows_of
         self._mirror = Mirror(manifest, self._read(), _Known.copied)
 
     def _read(self) -> _Known:
@@ -140,12 +150,17 @@ class CubeQueries:
     def takes(self, query: str) -> Callable[[int], bool]:
         """Whether rows of a pane are stored: not below the first, not sealed, not given up.
 
-        A pane that takes no rows never takes any again.
+        A pane that takes no rows never takes any again. Of a state query a record that comes late
+        is one of its later states.
         """
         known = self._known
         record = known.records.get(query)
         if record is None or record.first_pane is None:
             return lambda pane: False
+        of = self.last_rows_of(query)
+        if of is not None:
+            end = self.end_of(query)
+            return lambda pane: of.begin_pane <= pane < end
         floor = max(record.first_pane, record.sealed_through, record.done_through)
         end, over = self.end_of(query), known.over[query]
         return lambda pane: floor <= pane < end and pane not in over
@@ -175,6 +190,8 @@ class CubeQueries:
         if record.failure_heard > (0 if former is None else former.failure_heard):
             heard = (number, record.failure_heard)
             self._manifest.run("DELETE FROM failures WHERE query = ? AND id <= ?", heard)
+        if former is not None and record.loss_heard > former.loss_heard:
+            self.miss(query)
         known.numbers[query] = number
         known.records[query] = record
         known.over.setdefault(query, {})
@@ -199,6 +216,13 @@ class CubeQueries:
         record = self._known.records[query]
         self.write_record(query, msgspec.structs.replace(record, counted=through))
 
+    def miss(self, query: str, *, pane: int = -FOREVER) -> None:
+        """Inside a transaction: from this pane on, states may lack a record that would be the next
+        to be counted here, or be of those before."""
+        number = self._known.numbers.get(query)
+        if number is not None and self.last_rows_of(query) is not None:
+            self._ring.miss(number, at_row=self.counted(query), pane=pane)
+
     def damage(self, query: str, panes: Iterable[int]) -> None:
         """Inside a transaction: these panes can't be exact, and its record says so."""
         record = self._known.records[query]
@@ -209,6 +233,7 @@ class CubeQueries:
     def add_failure(self, query: str, message: str, touched: tuple[int, int] | None) -> int:
         """Inside a transaction: the query failed on a batch. Returns the failure's number."""
         first, last = touched or (None, None)
+        self.miss(query, pane=-FOREVER if first is None else first)
         (number,) = self._manifest.one(
             "INSERT INTO failures (query, first_pane, last_pane, message) VALUES (?, ?, ?, ?) "
             "RETURNING id",

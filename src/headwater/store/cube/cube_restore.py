@@ -37,6 +37,7 @@ def kept_of(manifest: Manifest, queries: CubeQueries, query: str) -> QueryKept:
     )
     withheld = _withheld(manifest, key)
     owing = _owing(manifest, key)
+    same = _same(manifest, key) if queries.last_rows_of(query) is not None else set()
     panes = (
         _pane(
             row,
@@ -44,11 +45,25 @@ def kept_of(manifest: Manifest, queries: CubeQueries, query: str) -> QueryKept:
             waiting.get(row[0], 0),
             withheld.get(row[0]),
             owes_rest=row[0] in owing,
+            is_same=row[0] in same,
         )
         for row in rows
     )
     kept = tuple(pane for pane in panes if _is_worth_keeping(pane))
     return QueryKept(query, record, kept, queries.failures(query))
+
+
+def _same(manifest: Manifest, key: Key) -> set[int]:
+    """Of a state query: panes whose updates are those of the pane before, each in its place."""
+    found = manifest.all(
+        "SELECT one.pane FROM updates AS one JOIN panes USING (query, pane) JOIN updates AS former "
+        "ON former.query = one.query AND former.pane = one.pane - 1 AND former.number = one.number "
+        "AND former.segment = one.segment AND former.first_row = one.first_row "
+        "WHERE one.query = ? AND one.pane >= ? GROUP BY one.pane "
+        "HAVING count(*) = max(panes.updates)",
+        key,
+    )
+    return {pane for (pane,) in found}
 
 
 def _withheld(manifest: Manifest, key: Key) -> dict[int, Withheld]:
@@ -69,7 +84,13 @@ def _owing(manifest: Manifest, key: Key) -> set[int]:
 
 
 def _pane(
-    row: Row, unsent: list[int], waiting_rows: int, withheld: Withheld | None, *, owes_rest: bool
+    row: Row,
+    unsent: list[int],
+    waiting_rows: int,
+    withheld: Withheld | None,
+    *,
+    owes_rest: bool,
+    is_same: bool,
 ) -> PaneKept:
     """Updates whose rows retention took were sent once: only what is marked otherwise was not."""
     pane, updates, is_acked, row_bytes, written_s = row
@@ -82,6 +103,7 @@ def _pane(
         waiting_rows,
         row_bytes,
         written_s,
+        is_same,
         withheld=withheld,
         owes_rest=owes_rest,
     )

@@ -176,5 +176,21 @@ CUBE_SCHEMA = Schema(
         # What the site has kept back of a pane, beside the last update of its close. The rows are
         # updates, too, of numbers that are never sent: ``OWED`` and ``KEPT_BACK``.
         ("""ALTER TABLE updates ADD COLUMN withheld BLOB""",),
+        # Of a state query: the records that its next states may be made of, a segment for each
+        # batch, with where the site's count was after its last record; and where in that order, and
+        # from which pane on, records may be missing.
+        (
+            """CREATE TABLE ring (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                segment INTEGER NOT NULL REFERENCES segments ON DELETE CASCADE,
+                through_row INTEGER NOT NULL,
+                PRIMARY KEY (query, segment)) WITHOUT ROWID""",
+            """CREATE INDEX ring_of_segment ON ring (segment)""",
+            """CREATE TABLE gaps (
+                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
+                at_row INTEGER NOT NULL,
+                pane INTEGER NOT NULL,
+                PRIMARY KEY (query, at_row, pane)) WITHOUT ROWID""",
+        ),
     ),
 )

@@ -8,6 +8,7 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import UpdatesMade
 from headwater.node import effects as fx
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.update_maker import PreparedUpdates, UpdateMaker
 from headwater.store.manifest import Manifest
 
@@ -21,7 +22,8 @@ class CubeWriter:
         manifest: Manifest,
         queries: CubeQueries,
         maker: UpdateMaker,
-        prepared: Sequence[PreparedUpdates] = (),
+        states: StateMaker,
+        prepared: Sequence[PreparedUpdates | PreparedStates] = (),
         *,
         now_s: float,
     ) -> None:
@@ -33,12 +35,15 @@ class CubeWriter:
         self._manifest = manifest
         self._queries = queries
         self._maker = maker
+        self._states = states
         self._prepared = iter(prepared)
         self._now_s = now_s
 
     def make_updates(self, write: fx.MakeUpdates) -> list[UpdatesMade]:
         prepared = next(self._prepared)
-        self.loosened.update(part.segment for pane in prepared.panes for part in pane.parts)
+        self.loosened.update(prepared.loosened)
+        if isinstance(prepared, PreparedStates):
+            return self._states.write(prepared, now_s=self._now_s)
         return self._maker.write(prepared, now_s=self._now_s)
 
     def remember(self, write: fx.Remember) -> None:

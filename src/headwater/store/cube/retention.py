@@ -124,6 +124,7 @@ class Retention:
                 "DELETE FROM segments WHERE id = ? "
                 "AND NOT EXISTS (SELECT 1 FROM parts WHERE segment = segments.id) "
                 "AND NOT EXISTS (SELECT 1 FROM updates WHERE segment = segments.id) "
+                "AND NOT EXISTS (SELECT 1 FROM ring WHERE segment = segments.id) "
                 "RETURNING name, bytes, is_damaged",
                 (segment,),
             )

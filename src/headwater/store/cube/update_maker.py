@@ -44,6 +44,7 @@ from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
 from headwater.store.cube.row_limit import RowLimit
+from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import Image, ImagePacker
 from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
@@ -100,6 +101,10 @@ NONE = Counts(0, has_parts=False)
 class PreparedUpdates(msgspec.Struct):
     wanted: MakeUpdates
     panes: list[PreparedPane]
+
+    @property
+    def loosened(self) -> list[int]:
+        return [part.segment for pane in self.panes for part in pane.parts]
 
 
 class UpdateMaker:
@@ -200,7 +205,7 @@ class UpdateMaker:
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
                 continue
-            sized = _split(merged, merger, self._summary_bytes_max)
+            sized = split_rows(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
             if len(pieces) == len(parts) == len(intact) == 1 and prepared.rest is None:
@@ -387,14 +392,3 @@ def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
 
 def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:
     return UpdatesMade(query, pane, counts.updates + 1, counts.updates)
-
-
-def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:
-    """In halves until each fits, with their sizes; a single row is let through whatever its own."""
-    size_bytes = merger.size_bytes(rows)
-    if rows.num_rows <= 1 or size_bytes <= bytes_max:
-        return [(rows, size_bytes)]
-    half = rows.num_rows // 2
-    return _split(rows.slice(0, half), merger, bytes_max) + _split(
-        rows.slice(half), merger, bytes_max
-    )

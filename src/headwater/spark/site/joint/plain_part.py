@@ -70,7 +70,7 @@ class PlainPart(msgspec.Struct, frozen=True):
 def part_of(query: Query) -> PlainPart | None:
     """None: it is not of the plain form, only its first rows are asked for, or it goes by what the
     site has counted, which is a number for each record and query."""
-    if query.own_count is not None or not isinstance(query.program.first, UnsetType):
+    if query.reading_count is not None or not isinstance(query.program.first, UnsetType):
         return None
     return plain_part(query.program.site_sql, query.program.source, query.program.keys)
 

@@ -11,7 +11,7 @@ from headwater.algebra.windows.sequence_grid import BYTE, NUMBER_MAX, ROW
 from headwater.plan.sources.log_formats import COLUMNAR
 from headwater.plan.sources.source import Source
 from headwater.sql.read.objection import Objection
-from headwater.sql.resolve.sequence_windows import Grid, numbers_fault, whole_number
+from headwater.sql.resolve.grids.sequence_windows import Grid, numbers_fault, whole_number
 from headwater.sql.types.call_types import name_of
 
 ROWS_WINDOW = "rows_window"

@@ -28,6 +28,9 @@ class Grid(msgspec.Struct, frozen=True):
     window: WindowSpec
     column: str = ""
     """Whose numbers are cut, of the source or a site's own count; empty: the time is."""
+    last_n: int = 0
+    """Of how many records of each site the state is asked for at the end of every window; 0: the
+    records of a window are."""
 
 
 def is_sequence_call(node: exp.Expr) -> bool:
