@@ -1,7 +1,10 @@
 """A site's readings of the past, simulated: what a late query is read beside the live reading.
 
 See "A late query reads the past by itself". A reading is begun in the turn of polls, so that what
-was found by then is what it has, and what is found later is the live reading's. It has batches of
+was found by then is what it has, and what is found later is the live reading's. It is begun when
+all queries of its unit are there, for an agent shows Spark neither reading before
+(``Feeder.sources``): one that came later would lack what was read, and hear that its past has
+ended. It has batches of
 its own, which stall, fail and are delivered again as the others do. It is left when no query of it
 awaits it any more.
 """
@@ -13,6 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query
 from headwater.plan.readings import past_reading
 from headwater.sim.check.truth import SiteTruth
@@ -82,7 +86,7 @@ class PastSpark:
     def _begin_for(self, query: Query) -> None:
         """Once a record of it is written, which says that it awaits the past, or does no more."""
         cube, id_ = self._disk.cube, str(query.id)
-        if not query.wants_past or id_ not in cube.records or id_ in cube.pasts.live_from:
+        if not query.wants_past or id_ in cube.pasts.live_from or not self._has_unit_of(query):
             return
         reading = past_reading(query)
         past = cube.pasts.readings.setdefault(reading, PastDisk(cube.found))
@@ -92,6 +96,14 @@ class PastSpark:
         else:
             past.queries.add(id_)
             self._truth.of_past.begun(query, past.end)
+
+    def _has_unit_of(self, query: Query) -> bool:
+        """All commands of the unit were heard, and all its queries have a record here."""
+        disk = self._disk
+        heard = commanded(disk.counts.values(), disk.installs)
+        unit = [id_ for id_, one in disk.installs.items() if one.query.unit == query.unit]
+        is_heard = heard.get(query.id.installer, 0) >= query.unit_last
+        return is_heard and all(id_ in disk.cube.records for id_ in (str(query.id), *unit))
 
     def _awaiting(self, reading: str, past: PastDisk) -> bool:
         records = self._disk.cube.records
