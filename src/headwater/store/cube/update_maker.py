@@ -36,7 +36,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, withhold
+from headwater.algebra.remainders.withhold import Allowance, Rehearsed, Withheld, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
@@ -80,6 +80,8 @@ class PreparedPane(msgspec.Struct):
     rest_number: int = OWED
     remainders: Remainders = ()
     """What is said of it."""
+    rehearsed_rows: int = 0
+    """Of all its portions so far."""
 
     def exceed(self, words: str) -> None:
         self.over = words
@@ -123,6 +125,9 @@ class UpdateMaker:
         self._summary_bytes_max = summary_bytes_max
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
+        self.rehearsed: dict[str, dict[int, Rehearsed]] = {}
+        """By query and pane, what would have been kept back. In memory, and only of queries whose
+        input ends: one run makes them, and looks at them at its end."""
 
     def prepare(self, wanted: MakeUpdates, packer: ImagePacker) -> PreparedUpdates:
         """Read and merge what waits, into images; nothing is changed."""
@@ -196,6 +201,8 @@ class UpdateMaker:
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             if allowance is not None and len(intact) == len(parts) and not prepared.pieces:
                 merged = self._withheld(query, merged, allowance, prepared, packer)
+            elif allowance is not None and allowance.is_rehearsed:
+                self._rehearse(query, prepared, merged, None)
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
@@ -222,6 +229,9 @@ class UpdateMaker:
     ) -> pa.Table:
         """What of them is sent."""
         found = withhold(rows, allowance)
+        if allowance.is_rehearsed:
+            self._rehearse(query, prepared, rows, found)
+            return rows
         if found is None:
             return rows
         image, first_row = packer.add(query, prepared.pane, found.rest)
@@ -229,6 +239,16 @@ class UpdateMaker:
         prepared.rest_number = KEPT_BACK if allowance.keeps_rest else OWED
         prepared.remainders = found.remainders
         return found.sent
+
+    def _rehearse(
+        self, query: str, prepared: PreparedPane, rows: pa.Table, found: Withheld | None
+    ) -> None:
+        """Called for each portion of a pane; of one that has several nothing would have stayed."""
+        prepared.rehearsed_rows += rows.num_rows
+        told = Rehearsed(prepared.rehearsed_rows)
+        if found is not None:
+            told = Rehearsed(prepared.rehearsed_rows, found.rest.num_rows, found.remainders)
+        self.rehearsed.setdefault(query, {})[prepared.pane] = told
 
     def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
         """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
