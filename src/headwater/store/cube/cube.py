@@ -244,7 +244,7 @@ class Cube:
     def rehearsed(self, query: str) -> Mapping[int, Rehearsed]:
         """By pane, what would have been kept back of a query whose input ends."""
         with self._turn:
-            return dict(self._maker.rehearsed.get(query, {}))
+            return self._maker.rehearsal.of(query)
 
     def live_anew(self, former: int) -> int:
         """A root knows a higher incarnation of this site, whose disk was lost: take one above it.

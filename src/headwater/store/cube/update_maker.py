@@ -36,14 +36,16 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, Rehearsed, Withheld, withhold
+from headwater.algebra.remainders.withhold import Allowance, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
+from headwater.store.cube.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
+from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import Image, ImagePacker
 from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
@@ -80,8 +82,6 @@ class PreparedPane(msgspec.Struct):
     rest_number: int = OWED
     remainders: Remainders = ()
     """What is said of it."""
-    rehearsed_rows: int = 0
-    """Of all its portions so far."""
 
     def exceed(self, words: str) -> None:
         self.over = words
@@ -125,9 +125,7 @@ class UpdateMaker:
         self._summary_bytes_max = summary_bytes_max
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
-        self.rehearsed: dict[str, dict[int, Rehearsed]] = {}
-        """By query and pane, what would have been kept back. In memory, and only of queries whose
-        input ends: one run makes them, and looks at them at its end."""
+        self.rehearsal = Rehearsal()
 
     def prepare(self, wanted: MakeUpdates, packer: ImagePacker) -> PreparedUpdates:
         """Read and merge what waits, into images; nothing is changed."""
@@ -202,12 +200,12 @@ class UpdateMaker:
             if allowance is not None and len(intact) == len(parts) and not prepared.pieces:
                 merged = self._withheld(query, merged, allowance, prepared, packer)
             elif allowance is not None and allowance.is_rehearsed:
-                self._rehearse(query, prepared, merged, None)
+                self.rehearsal.add(query, pane, merged.num_rows, is_first=not prepared.pieces)
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
                 continue
-            sized = _split(merged, merger, self._summary_bytes_max)
+            sized = split_rows(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
             if len(pieces) == len(parts) == len(intact) == 1 and prepared.rest is None:
@@ -230,7 +228,7 @@ class UpdateMaker:
         """What of them is sent."""
         found = withhold(rows, allowance)
         if allowance.is_rehearsed:
-            self._rehearse(query, prepared, rows, found)
+            self.rehearsal.note(query, prepared.pane, rows, found)
             return rows
         if found is None:
             return rows
@@ -239,16 +237,6 @@ class UpdateMaker:
         prepared.rest_number = KEPT_BACK if allowance.keeps_rest else OWED
         prepared.remainders = found.remainders
         return found.sent
-
-    def _rehearse(
-        self, query: str, prepared: PreparedPane, rows: pa.Table, found: Withheld | None
-    ) -> None:
-        """Called for each portion of a pane; of one that has several nothing would have stayed."""
-        prepared.rehearsed_rows += rows.num_rows
-        told = Rehearsed(prepared.rehearsed_rows)
-        if found is not None:
-            told = Rehearsed(prepared.rehearsed_rows, found.rest.num_rows, found.remainders)
-        self.rehearsed.setdefault(query, {})[prepared.pane] = told
 
     def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
         """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
@@ -407,14 +395,3 @@ def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
 
 def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:
     return UpdatesMade(query, pane, counts.updates + 1, counts.updates)
-
-
-def _split(rows: pa.Table, merger: Merger, bytes_max: int) -> list[tuple[pa.Table, int]]:
-    """In halves until each fits, with their sizes; a single row is let through whatever its own."""
-    size_bytes = merger.size_bytes(rows)
-    if rows.num_rows <= 1 or size_bytes <= bytes_max:
-        return [(rows, size_bytes)]
-    half = rows.num_rows // 2
-    return _split(rows.slice(0, half), merger, bytes_max) + _split(
-        rows.slice(half), merger, bytes_max
-    )
