@@ -11,7 +11,7 @@ SOURCE = (
 )
 
 
-def test_a_site_keeps_back_only_of_inputs_that_go_on() -> None:
+def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -> None:
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH (error = '1 % of total') AS "
         "SELECT word, window.start, count(*) AS n FROM r "
@@ -22,7 +22,7 @@ def test_a_site_keeps_back_only_of_inputs_that_go_on() -> None:
         book = QueryBook(growing_rows_max=7)
         book.add(msgspec.structs.replace(query, ends=not goes_on))
         allowance = book.allowance(str(query.id))
-        assert (allowance is not None) is goes_on
-        if allowance is not None:
-            assert allowance.tolerance == query.tolerance
-            assert allowance.panes == 3
+        assert allowance is not None
+        assert allowance.is_rehearsed is not goes_on
+        assert allowance.tolerance == query.tolerance
+        assert allowance.panes == 3

@@ -82,12 +82,12 @@ class QueryBook:
 
     def allowance(self, name: str) -> Allowance | None:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
-        scarce link and no deadline, so all of it is sent."""
+        scarce link and no deadline, so all of it is sent, and what would have stayed is counted."""
         query = self.query(name)
         tolerance = query.tolerates
-        if tolerance is None or query.ends:
+        if tolerance is None:
             return None
-        return Allowance(tolerance, query.window.panes_per_window)
+        return Allowance(tolerance, query.window.panes_per_window, is_rehearsed=query.ends)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

@@ -12,7 +12,7 @@ from store_kit import QUERY, CubeUser, counts_of
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
-from headwater.algebra.remainders.withhold import Allowance
+from headwater.algebra.remainders.withhold import Allowance, Rehearsed
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import FOREVER
@@ -165,3 +165,17 @@ def test_retention_takes_what_is_owed_for_not_acknowledged(
     user.clock.now_s += 1_000.0
     retained = user.cube.retention(now_s=user.clock())
     assert retained.declined == (((QUERY, 101),) if finally_ is Finally.EXACT else ())
+
+
+def test_what_is_rehearsed_is_sent_and_counted(
+    open_cube: Callable[..., CubeUser], finally_: Finally
+) -> None:
+    user = open_cube(
+        allowance_of=lambda query: Allowance(tolerance(finally_), 1, is_rehearsed=True)
+    )
+    user.install()
+    user.commit(*PAGES, (102, "/alone", 3))
+    first, second = user.make_updates(101, 102)
+    assert first.withheld == second.withheld == ()
+    assert len(counts_of(user.cube.rows(QUERY, 101, ((1, 1),)))) == len(PAGES)
+    assert user.cube.rehearsed(QUERY) == {101: Rehearsed(4, 2, KEPT), 102: Rehearsed(1)}

@@ -34,6 +34,8 @@ class Allowance(msgspec.Struct, frozen=True):
     tolerance: Tolerance
     panes: int
     """Of a window."""
+    is_rehearsed: bool = False
+    """Whether all is sent nevertheless, and only what would have stayed is told."""
 
     @property
     def keeps_rest(self) -> bool:
@@ -48,6 +50,15 @@ class Withheld(msgspec.Struct, frozen=True):
     """The largest errors first."""
     rest: pa.Table
     remainders: Remainders
+
+
+class Rehearsed(msgspec.Struct, frozen=True):
+    """What a site would have kept back of a pane that it sends whole."""
+
+    rows: int
+    """Of the pane."""
+    kept: int = 0
+    remainders: Remainders = ()
 
 
 def withhold(rows: pa.Table, allowance: Allowance) -> Withheld | None:

@@ -14,7 +14,7 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from math import inf, isqrt
 from pathlib import Path, PurePath
@@ -26,12 +26,14 @@ from headwater.agent.config import SourcesConfig
 from headwater.agent.control.install import install
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
+from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.local.federation import Federation
 from headwater.local.free_memory import heap_for_a_run
 from headwater.local.little_input import is_little
 from headwater.local.trial.guessed_times import with_guessed_times
+from headwater.local.trial.kept_back import KeptBack, kept_back
 from headwater.local.trial.reading import SiteReading, readings_of
 from headwater.local.trial.sampled_sites import Sample, Sampled, sample_sites
 from headwater.local.trial.state_span import settled, with_span
@@ -114,6 +116,9 @@ class StreamResult(msgspec.Struct, frozen=True):
     """(path, reason) of files that one plain Spark did not read."""
     readings: tuple[SiteReading, ...] = ()
     """What was read of its source, site by site."""
+    kept_back: KeptBack | None = None
+    """What sites would have kept back under its error; None: it asks for none, or one plain Spark
+    computed it."""
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -526,7 +531,13 @@ def _result(federation: Federation, query: Query) -> StreamResult:
         left_out,
         _failed(federation, query),
         readings=readings_of(federation, query.program.source),
+        kept_back=kept_back(query, _rehearsed(federation, query), [one.window for one in windows]),
     )
+
+
+def _rehearsed(federation: Federation, query: Query) -> list[Mapping[int, Rehearsed]]:
+    """What each site's cube would have kept back, by pane."""
+    return [one.stores.cube.rehearsed(str(query.id)) for one in federation.runtimes.values()]
 
 
 def _failed(federation: Federation, query: Query) -> dict[str, str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.remainders.withhold import Allowance
+from headwater.algebra.remainders.withhold import Allowance, Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -268,6 +268,11 @@ class Cube:
                 )
             tables = [self._rows.load(stretch) for stretch in stretches]
         return tables[0] if len(tables) == 1 else self._merger_of(query).merge(tables)
+
+    def rehearsed(self, query: str) -> Mapping[int, Rehearsed]:
+        """By pane, what would have been kept back of a query whose input ends."""
+        with self._turn:
+            return self._maker.rehearsal.of(query)
 
     def live_anew(self, former: int) -> int:
         """A root knows a higher incarnation of this site, whose disk was lost: take one above it.

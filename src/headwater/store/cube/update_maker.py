@@ -43,6 +43,7 @@ from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
+from headwater.store.cube.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import Image, ImagePacker
@@ -128,6 +129,7 @@ class UpdateMaker:
         self._summary_bytes_max = summary_bytes_max
         self._unreadable: dict[int, int] = {}
         """By segment: how often in a row the disk refused to read it."""
+        self.rehearsal = Rehearsal()
 
     def prepare(self, wanted: MakeUpdates, packer: ImagePacker) -> PreparedUpdates:
         """Read and merge what waits, into images; nothing is changed."""
@@ -201,6 +203,8 @@ class UpdateMaker:
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             if allowance is not None and len(intact) == len(parts) and not prepared.pieces:
                 merged = self._withheld(query, merged, allowance, prepared, packer)
+            elif allowance is not None and allowance.is_rehearsed:
+                self.rehearsal.add(query, pane, merged.num_rows, is_first=not prepared.pieces)
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
@@ -227,6 +231,9 @@ class UpdateMaker:
     ) -> pa.Table:
         """What of them is sent."""
         found = withhold(rows, allowance)
+        if allowance.is_rehearsed:
+            self.rehearsal.note(query, prepared.pane, rows, found)
+            return rows
         if found is None:
             return rows
         image, first_row = packer.add(query, prepared.pane, found.rest)
