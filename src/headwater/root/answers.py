@@ -139,7 +139,7 @@ class Answers:
     def _is_worth(self, window: Window, found: Assessment) -> bool:
         if not window.revision:
             return self._book.has_begin or bool(found.panes)
-        if found.covered < window.covered or self._is_mending(window):
+        if self._is_mending(window) or self._is_less(window, found):
             return False
         has_rows = found.rows_number > window.kept_through
         return not window.is_final and (has_rows or found.signature() != window.signature)
@@ -151,6 +151,16 @@ class Answers:
             for pane in self._book.spec.panes_of(window.window)
         )
         return window.is_mending
+
+    def _is_less(self, window: Window, found: Assessment) -> bool:
+        """Whether fewer sites are in it than were, and not for good.
+
+        A site is covered once all that it had closed is in. If it then says that there is more, and
+        loses that, a new process of the root knows it only as one that declines the rest: that may
+        become final, if the ledger has lost nothing of what was answered.
+        """
+        has_lost = any(pane in self._mending for pane in self._book.spec.panes_of(window.window))
+        return found.covered < window.covered and (has_lost or not found.is_final)
 
     def assess(self, window: int) -> Assessment:
         missing_max = self._config.missing_listed_max
@@ -173,7 +183,7 @@ class Answers:
             revision=window.revision + 1,
             roster_version=self._roster_version,
             expected=found.expected,
-            covered=found.covered,
+            covered=max(found.covered, window.covered),
             missing=found.missing,
             missing_count=found.missing_count,
             exact=found.is_exact,
