@@ -964,3 +964,16 @@ def test_where_there_are_places_for_all_the_newest_come_first():
     (first,) = due_windows(64, 1)
     assert sorted(first) == list(range(40))
     assert first[:8] == [39, 38, 37, 36, 35, 34, 33, 32]
+
+
+def test_only_closes_that_count_are_kept():
+    """Site 0 is held in life A; a relay brings a close of another life of it, with one of site 1."""
+    root = desk()
+    root.receive(part(root.query, 0, 0, [1], of=A), now_s=11.0)
+    other = Coverage.of_part(0, A + 1, updates=(), closed_at=2)
+    both = other.merge(Coverage.of_part(1, B, updates=(), closed_at=0))
+    root.receive(Summary(query=str(root.query.id), pane=0, coverage=both), now_s=12.0)
+    root.work(now_s=12.0)
+    kept = [one.kept.coverage for one in root.outputs if isinstance(one, Keep)]
+    assert [[one.ordinal for one in coverage.parts] for coverage in kept] == [[0], [1]]
+    assert root.newest(0).envelope.exact

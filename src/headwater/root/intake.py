@@ -87,9 +87,8 @@ class Intake:
         if verdict is Verdict.ACCEPTED:
             self._books.keep(summary.pane, summary.coverage, summary.rows)
         elif verdict is Verdict.CLOSES:
-            has_rows = summary.coverage.has_rows
-            news = self.scoreboard.news_of(summary.pane, summary.coverage)
-            self._books.keep(summary.pane, news if has_rows else summary.coverage, None)
+            closes = self.scoreboard.closes_of(summary.pane, summary.coverage)
+            self._books.keep(summary.pane, closes, None)
         else:
             self._refuse(summary, verdict, now_s=now_s)
             return

@@ -212,9 +212,12 @@ class Scoreboard:
                 board.owe(ordinal, updates)
         return board
 
-    def news_of(self, pane: int, coverage: Coverage) -> Coverage:
-        """The closes in it, without the rows: what is new in a summary whose rows are held."""
+    def closes_of(self, pane: int, coverage: Coverage) -> Coverage:
+        """What is to be kept of a summary that has no news but closes: all of it, if it is nothing
+        else and all of it counts; otherwise each that is new, without the rows, which are held."""
         board = self.open(pane)
+        if not coverage.has_rows and all(self._may_close(board, part) for part in coverage.parts):
+            return coverage
         news = [part for part in self._closing(board, coverage) if self._is_news(board, part)]
         return Coverage(parts=tuple(sorted(news, key=lambda part: part.ordinal)))
 
@@ -299,11 +302,15 @@ class Scoreboard:
 
     def _is_news(self, board: PaneBoard, part: SitePart) -> bool:
         """Whether this close says more than is known of the site."""
-        holding = board.holding_of(part.ordinal, self.table.present(part.ordinal))
-        if part.closed_at is None or not self._may_count(board, holding, part):
+        if part.closed_at is None or not self._may_close(board, part):
             return False
+        holding = board.holding_of(part.ordinal, self.table.present(part.ordinal))
         former = None if holding is None else holding.closed_at
         return former is None or former < part.closed_at
+
+    def _may_close(self, board: PaneBoard, part: SitePart) -> bool:
+        holding = board.holding_of(part.ordinal, self.table.present(part.ordinal))
+        return self._may_count(board, holding, part)
 
     def _may_count(self, board: PaneBoard, holding: Holding | None, part: SitePart) -> bool:
         """One incarnation counts for a site's pane: the first that was let in."""
