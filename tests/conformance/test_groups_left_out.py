@@ -45,6 +45,8 @@ CREATE STREAM no_keys AS SELECT 10 / (sum(flag) - 5) AS x FROM hits
   GROUP BY window(ts, '10 seconds');
 CREATE STREAM bad_cast AS SELECT domain, cast(substr(max(domain), 1, 1) AS INT) AS i FROM hits
   GROUP BY window(ts, '10 seconds'), domain;
+CREATE STREAM of_sets AS SELECT domain, grouping_id() AS level, sum(bytes) AS b FROM hits
+  GROUP BY window(ts, '10 seconds'), ROLLUP (domain) HAVING grouping(domain) = 0 OR count(*) > 4;
 CREATE STREAM divided WITH (roots = 'oslo, lima') AS SELECT domain, sum(bytes) AS b FROM hits
   GROUP BY window(ts, '10 seconds'), domain;
 """
@@ -61,6 +63,7 @@ LEFT_OUT = {
     "ranked": {1: 1},
     "no_keys": {0: 1, 2: 1},
     "bad_cast": {0: 2, 1: 4, 2: 2},
+    "of_sets": {1: 2},
 }
 
 

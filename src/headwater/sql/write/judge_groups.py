@@ -34,6 +34,7 @@ from headwater.sql.write.write_site_sql import RECORDS, expanded_sql
 GROUP_COLUMN = "__group"
 """The number of a group, beside the columns of ``panes``."""
 MARK_COLUMN = "__mark"
+KEPT_COLUMN = "__kept"
 SETTINGS = (
     ("spark.sql.legacy.allowHashOnMapType", "true"),
     ("spark.sql.subexpressionElimination.enabled", "false"),
@@ -114,6 +115,7 @@ class _Judged:
 
     def __init__(self, tree: Node) -> None:
         shown, self._group = the(tree, Shown), the(tree, Grouped)
+        self._shown = shown.columns
         self._is_distinct = shown.is_distinct
         self._calls = [_tolerant(call) for call in self._group.calls]
         checks = [_overflow(call) for call in self._group.calls if call.split.tried]
@@ -138,14 +140,21 @@ class _Judged:
         of_states = bool(self._group.last_n)
         window = WINDOW if of_states else window_sql(self._group)
         records = expanded_sql(self._group)
-        return select_sql(
-            [window_item(self._group), *columns],
-            states_sql(self._group, where, RECORDS) if of_states else records,
-            where=[] if of_states else where,
-            groups=sets_sql(window, keys, self._group.sets),
-            having=" AND ".join([f"({having})", *session_conditions(self._group)]),
-            is_distinct=self._is_distinct and bool(columns),
-        )
+        if of_states:
+            records, where = states_sql(self._group, where, RECORDS), []
+        items = [window_item(self._group), *columns]
+        is_distinct = self._is_distinct and bool(columns)
+        groups = sets_sql(window, keys, self._group.sets)
+        if not self._group.sets:
+            having = " AND ".join([f"({having})", *session_conditions(self._group)])
+            return select_sql(
+                items, records, where=where, groups=groups, having=having, is_distinct=is_distinct
+            )
+        # In HAVING Spark finds neither the keys of grouping sets nor which set a group is of.
+        items.append(f"{having} AS {KEPT_COLUMN}")
+        names = [WINDOW, *(name_sql(item.name) for item in self._shown[: len(columns)])]
+        marked = select_sql(items, records, where=where, groups=groups)
+        return select_sql(names, f"({marked})", where=[KEPT_COLUMN], is_distinct=is_distinct)
 
 
 def _tolerant(call: Call) -> str:
