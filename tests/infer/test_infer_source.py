@@ -448,7 +448,14 @@ def test_what_no_format_fits_is_said_with_what_to_write() -> None:
         ("a,b\n1,2\n3,4\n", "no column holds points in time"),
         ("[\n{},\n{}\n]\n", "no column holds points in time"),
         ("[\n1,\n2\n]\n", "JSON array"),
-        ("ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n", "name of a weekday"),
+        (
+            "ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n",
+            "time = \"to_timestamp(substring(ts, 6), 'dd MMM yyyy HH:mm:ss z')\"",
+        ),
+        (
+            "ts;n\nSun Mar 29 00:30:00 +0000 2026;1\n",
+            "time = \"to_timestamp(substring(ts, 5), 'MMM dd HH:mm:ss Z yyyy')\"",
+        ),
     ],
 )
 def test_what_can_not_be_read_is_said_with_why(text: str, said: str) -> None:

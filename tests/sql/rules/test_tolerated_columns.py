@@ -6,6 +6,7 @@ import pytest
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import ERROR
@@ -84,3 +85,32 @@ def test_without_an_error_nothing_of_it_is_in_the_plan() -> None:
 )
 def test_explain_says_how_it_is_split_and_what_it_saves(options: str, said: str) -> None:
     assert said in explain(compiled(options))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_sure"),
+    [
+        ("abs(bytes)", True),
+        ("coalesce(abs(bytes), 0)", True),
+        ("coalesce(bytes, 0)", False),
+        ("greatest(bytes, 0)", True),
+        ("greatest(bytes, bytes + 1)", False),
+        ("abs(bytes) * 2 + 1", True),
+        ("abs(bytes) - 5", False),
+        ("-abs(bytes)", False),
+        ("length(domain) / 3", True),
+        ("CAST(abs(bytes) AS DOUBLE)", True),
+        ("abs(bytes) * -1", False),
+    ],
+)
+def test_a_share_is_of_what_surely_has_no_negative_values(value: str, is_sure: bool) -> None:
+    text = f"{SOURCE} CREATE STREAM s WITH (error = '1 % of total') AS " + SELECT.replace(
+        "greatest(bytes, 0)", value
+    )
+    try:
+        compile_statements(text, root="a", installer="a", next_counter=1, known_sites=("a", "b"))
+    except QueryRefused as error:
+        assert not is_sure
+        assert "`b` may have negative values" in str(error)
+    else:
+        assert is_sure
