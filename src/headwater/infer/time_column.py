@@ -246,5 +246,7 @@ def _why_none(columns: Mapping[str, Sequence[str]]) -> str:
         )
     return (
         "no column holds points in time: looked for ISO 8601, the usual dates with a time of day, "
-        "and numbers of seconds, milliseconds, micro- or nanoseconds since 1970"
+        "and numbers of seconds, milliseconds, micro- or nanoseconds since 1970; write the source "
+        "by hand, with what it is made of: time = \"to_timestamp(day, 'yyyyMMdd')\", or "
+        "timestamp_format = 'epoch_us' for numbers that begin elsewhere"
     )

@@ -104,9 +104,11 @@ def write_tolerant_sql(tree: Node) -> str:
 
 
 def write_left_out_sql(tree: Node) -> str:
-    """How many groups of each window fail, as ``window`` and ``left_out``."""
+    """How many groups of each window fail, as ``window`` and ``left_out``: sessions that are too
+    long among them, whatever HAVING says of one."""
     judged = _Judged(tree)
-    inner = judged.groups_sql([], having=f"{judged.mark} IS NULL OR {judged.overflows} > 0")
+    failed = f"{judged.mark} IS NULL OR {judged.overflows} > 0"
+    inner = judged.groups_sql([], having=failed, are_kept=False)
     return f"SELECT {WINDOW}, COUNT(*) AS left_out FROM ({inner}) GROUP BY {WINDOW}"
 
 
@@ -134,7 +136,7 @@ class _Judged:
 
         return sql_of(filled(expression, fill))
 
-    def groups_sql(self, columns: Sequence[str], *, having: str) -> str:
+    def groups_sql(self, columns: Sequence[str], *, having: str, are_kept: bool = True) -> str:
         where = [sql_of(kept.condition) for kept in self._group.conditions]
         keys = [key.over_all for key in self._group.keys]
         of_states = bool(self._group.last_n)
@@ -146,7 +148,9 @@ class _Judged:
         is_distinct = self._is_distinct and bool(columns)
         groups = sets_sql(window, keys, self._group.sets)
         if not self._group.sets:
-            having = " AND ".join([f"({having})", *session_conditions(self._group)])
+            short = session_conditions(self._group)
+            others = short if are_kept else [f"NOT ({one})" for one in short]
+            having = (" AND " if are_kept else " OR ").join([f"({having})", *others])
             return select_sql(
                 items, records, where=where, groups=groups, having=having, is_distinct=is_distinct
             )
