@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -266,12 +267,34 @@ def test_json_lines_with_members_of_members() -> None:
     assert guess.format == "json"
     assert types(guess) == {
         "@timestamp": "TIMESTAMP", "n": "BIGINT", "ok": "BOOLEAN", "geo_city": "STRING",
-        "geo_at": "STRING", "x": "DOUBLE", "new": "STRING",
+        "geo_at": "ARRAY<BIGINT>", "x": "DOUBLE", "new": "STRING",
     }  # fmt: skip
     assert {c.name: c.path for c in guess.columns if c.path} == {
         "geo_city": "geo.city", "geo_at": "geo.at",
     }  # fmt: skip
     assert guess.time.columns == ("@timestamp",)
+
+
+@pytest.mark.parametrize(
+    ("lists", "type_"),
+    [
+        ([["a", "b"], [], ["c", None]], "ARRAY<STRING>"),
+        ([[1, 2], [3]], "ARRAY<BIGINT>"),
+        ([[1, 2.5], [3]], "ARRAY<DOUBLE>"),
+        ([[True], [False]], "ARRAY<BOOLEAN>"),
+        ([[], []], "STRING"),
+        ([["a", 1]], "STRING"),
+        ([[1 << 63]], "STRING"),
+        ([[[1]], [[2]]], "STRING"),
+        ([[{"a": 1}]], "STRING"),
+        (["a", ["a"]], "STRING"),
+    ],
+)
+def test_lists_are_arrays_where_their_elements_are_of_one_plain_kind(
+    lists: list[Any], type_: str
+) -> None:
+    guess = found("\n".join(json.dumps({"ts": T, "tags": one}) for one in lists))
+    assert types(guess)["tags"] == type_
 
 
 def test_names_with_dots_are_told_from_members_of_members() -> None:
