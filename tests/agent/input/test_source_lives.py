@@ -265,6 +265,25 @@ async def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(site:
     assert site.reports == []
 
 
+# A new source is looked at, and read beside
+
+
+@with_site
+async def test_an_install_does_not_wait_until_what_is_there_is_read(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent does nothing else until the install is done."""
+    gate = Gate()
+    site.write("there before")
+    slow_polls(monkeypatch, "weblog", gate)
+    await site.install(1, begin_pane=None)
+    assert site.begun == ["hits@home#1"]
+    assert site.cube.cuts.state("weblog").last_cut == 0
+    await until(gate.came.is_set)
+    gate.open()
+    await site.until_cut("weblog", 1)
+
+
 # Removed while something is under way
 
 
