@@ -209,7 +209,7 @@ ERRORS = {
     ),
     "LIMIT": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain ORDER BY n LIMIT 3",
-        "5", "choose rows by values that may be off", "leave",
+        "5", "LIMIT leaves out rows by what may be off", "ORDER BY column DESC LIMIT n",
     ),
     "no keys": (
         "SELECT count(*) AS n FROM access GROUP BY {W}", "5", "questions without keys", "leave",

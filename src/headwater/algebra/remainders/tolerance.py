@@ -47,6 +47,17 @@ class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
         return ErrorBound(self.form, self.size)
 
 
+class ChosenRows(msgspec.Struct, frozen=True, array_like=True):
+    """An answer has only the rows that are largest by one of these columns: ORDER BY column DESC
+    LIMIT n."""
+
+    column: Name
+    """As the answer calls it."""
+    count: Annotated[int, Meta(ge=1)]
+    is_never_negative: bool
+    """What is kept back can only be missing, and makes no value too large."""
+
+
 class Tolerance(msgspec.Struct, frozen=True):
     """Of one query; every column that an aggregate makes is in it."""
 
@@ -57,6 +68,8 @@ class Tolerance(msgspec.Struct, frozen=True):
     sites: Annotated[int, Meta(ge=0)] = 0
     """Among how many an absolute bound is dealt out, at least all that are asked; 0: nobody knows,
     and nothing is withheld by one."""
+    chosen: ChosenRows | msgspec.UnsetType = msgspec.UNSET
+    """Which rows an answer has; unset: all."""
 
     def fault(self, partials: tuple[str, ...]) -> str | None:
         """What is wrong with it, whoever has written it; None: nothing. ``partials`` are those that

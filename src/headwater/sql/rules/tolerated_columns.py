@@ -15,6 +15,7 @@ from sqlglot import exp
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.tolerance import (
     WITHHELD_COLUMNS_MAX,
+    ChosenRows,
     Finally,
     Tolerance,
     ToleratedColumn,
@@ -23,7 +24,18 @@ from headwater.algebra.rows.columns import Partial
 from headwater.sql.read.error_option import EVERY_COLUMN
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
-from headwater.sql.tree.nodes import Call, Grouped, Item, Node, Ordered, Shown, Split, the
+from headwater.sql.tree.nodes import (
+    Call,
+    Grouped,
+    Item,
+    Node,
+    Ordered,
+    Ranked,
+    Shown,
+    Split,
+    one,
+    the,
+)
 from headwater.sql.tree.slots import CALL, slot_of
 from headwater.sql.types.call_types import name_of
 
@@ -49,7 +61,7 @@ def tolerated_columns(
             f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts or sums, got {len(columns)}; "
             "leave error out",
         )
-    return Tolerance(columns, finally_, sites)
+    return Tolerance(columns, finally_, sites, _chosen(tree, items, group, options))
 
 
 def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> None:
@@ -66,12 +78,33 @@ def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> 
             "grouping sets and questions without keys are sent whole: leave error out",
         )
     shown = the(tree, Shown)
-    if shown.having is not None or isinstance(tree, Ordered) or shown.is_distinct:
+    if shown.having is not None or shown.is_distinct or one(tree, Ranked) is not None:
         raise options.refused(
             "error",
-            "HAVING, ORDER BY, LIMIT and DISTINCT choose rows by values that may be off; leave "
-            "them to who reads the answer, or leave error out",
+            "HAVING, DISTINCT and ranks choose rows by values that may be off; leave them to who "
+            "reads the answer, write ORDER BY column DESC LIMIT n, or leave error out",
         )
+
+
+def _chosen(
+    tree: Node, items: list[Item], group: Grouped, options: Options
+) -> ChosenRows | msgspec.UnsetType:
+    """An order alone leaves no row out. Of the largest rows it can be said which are sure, and of
+    no others: the smallest are those that sites keep back."""
+    if not isinstance(tree, Ordered) or tree.limit is None:
+        return UNSET
+    first = tree.terms[0] if tree.terms else None
+    by = next((one for one in items if first is not None and one.name == first.item.name), None)
+    is_falling = first is not None and first.direction.upper().startswith("DESC")
+    if by is None or not is_falling or tree.offset:
+        raise options.refused(
+            "error",
+            "LIMIT leaves out rows by what may be off; beside error write ORDER BY column DESC "
+            f"LIMIT n, without OFFSET{choices('columns', [one.name for one in items])}",
+        )
+    call = _call_of(by, group)
+    assert call is not None, "each of these columns is a count or a sum"
+    return ChosenRows(by.name, tree.limit, _is_sure(call))
 
 
 def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Options) -> None:
@@ -94,8 +127,7 @@ def _column(
             f"`{item.name}` has no bound, and without a group it would be off by all of it; "
             f"write 'column: bound' for it too, or leave the column out",
         )
-    found = slot_of(item.expression)
-    call = group.calls[found[1]] if found is not None and found[0] == CALL else None
+    call = _call_of(item, group)
     if call is None or call.aggregate.name not in (*_COUNTS, "sum"):
         raise options.refused(
             "error",
@@ -106,9 +138,19 @@ def _column(
     return ToleratedColumn(item.name, _partial(call, split).name, bound.form, bound.size)
 
 
+def _call_of(item: Item, group: Grouped) -> Call | None:
+    """The aggregate that a column is; None: it is something else."""
+    found = slot_of(item.expression)
+    return group.calls[found[1]] if found is not None and found[0] == CALL else None
+
+
+def _is_sure(call: Call) -> bool:
+    """That no value is negative."""
+    return call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
+
+
 def _check_sign(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
-    is_sure = call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
-    if bound.form is not ErrorForm.ABSOLUTE and not is_sure:
+    if bound.form is not ErrorForm.ABSOLUTE and not _is_sure(call):
         raise options.refused(
             "error",
             f"`{item.name}` may have negative values, of which a total says nothing; write "

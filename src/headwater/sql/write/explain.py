@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import UnsetType
 
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.algebra.windows.sequence_grid import SequenceGrid
@@ -110,6 +110,8 @@ def _kept_back(query: Query) -> Iterator[str]:
     for one in tolerance.columns:
         allowed = _allowed(tolerance, one, panes)
         yield f"keeps back groups within the error of {one.column}, {allowed}"
+    if isinstance(tolerance.chosen, ChosenRows):
+        yield f"answers say which of their {tolerance.chosen.count} rows may not be the largest"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
 
