@@ -189,7 +189,7 @@ ERRORS = {
     ),
     "an average": (
         "SELECT domain, avg(ms) AS a FROM access GROUP BY {W}, domain",
-        "1 %", "neither a count nor a sum", "a stream of its own",
+        "1 %", "neither a count nor a sum nor a maximum", "a stream of its own",
     ),
     "what is computed of counts": (
         "SELECT domain, count(*) + 1 AS n FROM access GROUP BY {W}, domain",

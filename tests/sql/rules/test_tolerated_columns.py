@@ -30,8 +30,10 @@ def compiled(
     sites: tuple[str, ...] = ("a", "b", "c"),
     rest: str = "",
     summed: str = "greatest(bytes, 0)",
+    select: str = "",
 ) -> Query:
-    select = SELECT.replace("greatest(bytes, 0)", summed)
+    call = select or f"sum({summed}) AS b"
+    select = SELECT.replace("sum(greatest(bytes, 0)) AS b", call)
     text = f"{SOURCE} CREATE STREAM s WITH ({options}) AS {select} {rest}"
     (query,) = compile_statements(text, root="a", installer="a", next_counter=1, known_sites=sites)
     return query
@@ -129,3 +131,28 @@ def test_a_sum_that_may_be_negative_is_known_as_such() -> None:
 def test_rows_that_what_is_kept_back_could_choose_otherwise_are_refused(rest: str) -> None:
     with pytest.raises(QueryRefused, match=r"ORDER BY column DESC LIMIT n"):
         compiled("error = '1 % of total'", rest=rest)
+
+
+@pytest.mark.parametrize("of", ["abs(bytes)", "greatest(bytes, 0)", "length(domain)"])
+def test_a_maximum_of_what_is_never_negative_may_be_off_by_a_number(of: str) -> None:
+    select = f"max({of}) AS top"
+    query = compiled("error = 'hits: 1 % of total, top: 600'", select=select)
+    assert query.tolerates is not None
+    found = query.tolerates.columns[1]
+    assert (found.column, found.size, found.is_largest) == ("top", 600.0, True)
+    assert query.tolerates.share(found, panes=2) == 600.0
+    assert "600: at every site and in every pane, since the worst counts" in explain(query)
+
+
+@pytest.mark.parametrize(
+    ("select", "error"),
+    [
+        ("max(bytes) AS top", "top: 600"),
+        ("max(domain) AS top", "top: 600"),
+        ("max(abs(bytes)) AS top", "top: 1 % of total"),
+        ("max(abs(bytes)) AS top", "top: 1 %"),
+    ],
+)
+def test_another_maximum_is_refused_with_what_to_write(select: str, error: str) -> None:
+    with pytest.raises(QueryRefused, match=r"write max\(abs\(…\)\)"):
+        compiled(f"error = 'hits: 5, {error}'", select=select)

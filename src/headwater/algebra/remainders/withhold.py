@@ -76,7 +76,7 @@ def withhold(rows: pa.Table, allowance: Allowance) -> Withheld | None:
         return None
     rest = np.sort(order[sent:])
     remainders = tuple(
-        _remainder(v, v[rest], is_rounded=_is_rounded(rows, one))
+        _remainder(v, v[rest], is_rounded=_is_rounded(rows, one), is_worst=one.is_largest)
         for one, v in zip(columns, values, strict=True)
     )
     return Withheld(rows.take(pa.array(order[:sent])), rows.take(pa.array(rest)), remainders)
@@ -91,6 +91,8 @@ def _allowed(column: ToleratedColumn, values: Floats, allowance: Allowance) -> f
     """Of each group's value; 0: nothing of it may stay."""
     if not np.isfinite(values).all():
         return 0.0
+    if column.is_largest and (values < 0.0).any():
+        return 0.0  # another site may have sent less than nothing, and then nobody knows
     if column.form is ErrorForm.ABSOLUTE:
         return allowance.tolerance.share(column, panes=allowance.panes)
     if column.form is ErrorForm.VALUE or (values < 0.0).any():
@@ -104,12 +106,13 @@ def _is_rounded(rows: pa.Table, column: ToleratedColumn) -> bool:
     return bool(pa.types.is_floating(kind)) or (pa.types.is_decimal(kind) and kind.scale > 0)
 
 
-def _remainder(values: Floats, rest: Floats, *, is_rounded: bool) -> Remainder:
+def _remainder(values: Floats, rest: Floats, *, is_rounded: bool, is_worst: bool) -> Remainder:
     largest = float(np.abs(rest).max())
     is_sure = not is_rounded and largest < WHOLE_MAX
     return Remainder(
         largest=largest if is_sure else largest * (1.0 + ROUNDING),
-        total=float(rest.sum()),
+        total=0.0 if is_worst else float(rest.sum()),
         keys=len(rest),
-        of=max(0.0, float(values.sum())),
+        of=0.0 if is_worst else max(0.0, float(values.sum())),
+        is_worst=is_worst,
     )

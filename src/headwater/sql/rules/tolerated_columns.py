@@ -1,7 +1,9 @@
 """By which partials sites see how far each column of an answer would be off without a group.
 
 A group that is not sent is off by its whole value in every column, so every column that an
-aggregate makes needs a bound, and must be one whose errors add up: a count or a sum.
+aggregate makes needs a bound, and must be one of which that can be told: a count or a sum, whose
+errors add up, or a maximum of values that are never negative, of which the worst counts. (Of a
+minimum another site may have sent any other value, so what a site lacks bounds nothing.)
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from headwater.sql.tree.slots import CALL, slot_of
 from headwater.sql.types.call_types import name_of
 
 _COUNTS = ("count", "count_if")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _NEVER_NEGATIVE = ("abs", "length", "char_length", "octet_length", "bit_length", "bit_count")
 
 
@@ -58,7 +61,7 @@ def tolerated_columns(
     if not 0 < len(columns) <= WITHHELD_COLUMNS_MAX:
         raise options.refused(
             "error",
-            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts or sums, got {len(columns)}; "
+            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts, sums or maxima, got {len(columns)}; "
             "leave error out",
         )
     return Tolerance(columns, finally_, sites, _chosen(tree, items, group, options))
@@ -74,8 +77,9 @@ def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> 
     if group.sessions is not None or split.hidden or group.sets or not group.keys:
         raise options.refused(
             "error",
-            "wanted groups of counts and sums; sessions, growing states such as count(DISTINCT …), "
-            "grouping sets and questions without keys are sent whole: leave error out",
+            "wanted groups of counts, sums and maxima; sessions, growing states such as "
+            "count(DISTINCT …), grouping sets and questions without keys are sent whole: leave "
+            "error out",
         )
     shown = the(tree, Shown)
     if shown.having is not None or shown.is_distinct or one(tree, Ranked) is not None:
@@ -103,7 +107,7 @@ def _chosen(
             f"LIMIT n, without OFFSET{choices('columns', [one.name for one in items])}",
         )
     call = _call_of(by, group)
-    assert call is not None, "each of these columns is a count or a sum"
+    assert call is not None, "each of these columns is an aggregate that can be bounded"
     return ChosenRows(by.name, tree.limit, _is_sure(call))
 
 
@@ -112,7 +116,8 @@ def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Op
     for name in asked:
         if name != EVERY_COLUMN and name.lower() not in {known.lower() for known in names}:
             raise options.refused(
-                "error", f"no column `{name[:60]}` of counts or sums{choices('columns', names)}"
+                "error",
+                f"no column `{name[:60]}` of counts, sums or maxima{choices('columns', names)}",
             )
 
 
@@ -128,14 +133,28 @@ def _column(
             f"write 'column: bound' for it too, or leave the column out",
         )
     call = _call_of(item, group)
-    if call is None or call.aggregate.name not in (*_COUNTS, "sum"):
+    if call is None or call.aggregate.name not in (*_COUNTS, "sum", "max"):
         raise options.refused(
             "error",
-            f"`{item.name}` is neither a count nor a sum, and how far it would be off nobody can "
-            "say; write a stream of its own for it, without error",
+            f"`{item.name}` is neither a count nor a sum nor a maximum, and how far it would be "
+            "off nobody can say; write a stream of its own for it, without error",
         )
-    _check_sign(item, call, bound, options)
-    return ToleratedColumn(item.name, _partial(call, split).name, bound.form, bound.size)
+    is_largest = call.aggregate.name == "max"
+    (_check_largest if is_largest else _check_sign)(item, call, bound, options)
+    return ToleratedColumn(
+        item.name, _partial(call, split).name, bound.form, bound.size, is_largest
+    )
+
+
+def _check_largest(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    is_number = item.type.split("(")[0] in _NUMBERS
+    if bound.form is not ErrorForm.ABSOLUTE or not is_number or not _is_sure(call):
+        raise options.refused(
+            "error",
+            f"`{item.name}` is a maximum, which has no total and is off by all of it where a group "
+            "is not sent; write max(abs(…)) or max(greatest(…, 0)) of a number, and a number such "
+            "as '500' as its bound",
+        )
 
 
 def _call_of(item: Item, group: Grouped) -> Call | None:

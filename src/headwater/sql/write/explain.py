@@ -121,6 +121,8 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
         return f"{column.bound.text()} of each value: so every group is sent, and nothing is saved"
     if column.form is ErrorForm.TOTAL:
         return f"{column.bound.text()}: that share of the site's own total of the pane"
+    if column.is_largest:
+        return f"{column.bound.text()}: at every site and in every pane, since the worst counts"
     if not tolerance.sites:
         return f"{column.bound.text()}: dealt out among the sites of the federation"
     share = tolerance.share(column, panes=panes)
