@@ -276,11 +276,13 @@ async def test_an_install_does_not_wait_until_what_is_there_is_read(
     gate = Gate()
     site.write("there before")
     slow_polls(monkeypatch, "weblog", gate)
-    await site.install(1, begin_pane=None)
-    assert site.begun == ["hits@home#1"]
-    assert site.cube.cuts.state("weblog").last_cut == 0
+    install = asyncio.create_task(site.install(1, begin_pane=None))
     await until(gate.came.is_set)
+    begun, poll = list(site.begun), site.feeder.followed["weblog"].poll
     gate.open()
+    await install
+    assert begun == ["hits@home#1"], "it waits for the files to be read"
+    assert poll is None, "they are read at once"
     await site.until_cut("weblog", 1)
 
 
