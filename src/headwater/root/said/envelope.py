@@ -192,6 +192,9 @@ class Envelope(msgspec.Struct, frozen=True):
     bounded: Bounded = NOT_BOUNDED
     """Columns that are near the truth, and how near: with any of them it is not exact."""
     withheld: StatedErrors = NONE_STATED
+    settings: tuple[int, ...] = (0,)
+    """The numbers of the settings by which it was made; several where sites or panes differ, and
+    then the weakest of their bounds is stated."""
     """What sites have kept back, and how far columns may be off by that: with any it is not
     exact."""
     counted: str = ""

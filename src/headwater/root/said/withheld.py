@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
@@ -63,26 +63,48 @@ class StatedErrors(msgspec.Struct, frozen=True):
 NONE_STATED = StatedErrors()
 
 
-def stated_errors(tolerance: Tolerance | None, withheld: Remainders) -> StatedErrors:
-    if tolerance is None or not withheld:
+def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
+    """``tolerances`` are those by which it was kept back: of several, as after settings were
+    altered, no column was asked for more than the weakest of them says."""
+    fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
+    if not fitting or not withheld:
         return NONE_STATED
-    columns = []
-    for asked, remainder in zip(tolerance.columns, withheld, strict=True):
-        share = _share(remainder) if asked.form is ErrorForm.TOTAL else None
-        reached = remainder.largest if share is None else share
-        is_kept = reached <= asked.size * (1.0 + ROUNDING)
-        columns.append(
-            StatedError(
-                column=asked.column,
-                asked=asked.bound.text(),
-                largest=remainder.largest,
-                share=share,
-                total=remainder.total,
-                is_kept=is_kept,
-            )
-        )
+    by_column = zip(*(one.columns for one in fitting), strict=True)
+    columns = tuple(map(_stated, by_column, withheld))
     keys = max(remainder.keys for remainder in withheld)
-    return StatedErrors(tuple(columns), keys, tolerance.finally_ is Finally.EXACT)
+    follows = any(one.finally_ is Finally.EXACT for one in fitting)
+    return StatedErrors(columns, keys, follows)
+
+
+def _stated(asked: tuple[ToleratedColumn, ...], remainder: Remainder) -> StatedError:
+    weakest: dict[ErrorForm, ToleratedColumn] = {}
+    for one in asked:
+        known = weakest.setdefault(one.form, one)
+        weakest[one.form] = max(known, one, key=_size)
+    total, single = weakest.get(ErrorForm.TOTAL), len(weakest) == 1
+    share = _share(remainder) if total is not None else None
+    reached = remainder.largest if share is None or not single else share
+    return StatedError(
+        column=asked[0].column,
+        asked=" or ".join(weakest[form].bound.text() for form in ErrorForm if form in weakest),
+        largest=remainder.largest,
+        share=share,
+        total=remainder.total,
+        is_kept=reached <= _allowed(weakest, remainder) * (1.0 + ROUNDING),
+    )
+
+
+def _allowed(weakest: dict[ErrorForm, ToleratedColumn], remainder: Remainder) -> float:
+    """By one form, its own size. By several each site and pane keeps to one of them, so that what
+    they allow together is their sum, in the column's unit."""
+    if len(weakest) == 1:
+        return next(iter(weakest.values())).size
+    sizes = {form: one.size for form, one in weakest.items()}
+    return sizes.get(ErrorForm.TOTAL, 0.0) * remainder.of + sizes.get(ErrorForm.ABSOLUTE, 0.0)
+
+
+def _size(column: ToleratedColumn) -> float:
+    return column.size
 
 
 def _share(remainder: Remainder) -> float:

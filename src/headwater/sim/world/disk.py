@@ -24,6 +24,7 @@ from headwater.node import effects as do
 from headwater.plan.command import Count, Install
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
+from headwater.plan.settings import SettingsBook
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
 from headwater.sim.records.bag import Bag
@@ -106,6 +107,9 @@ class CubeDisk:
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
         self._tolerances: dict[str, Tolerance | None] = {}
+        """Of each query as it was installed."""
+        self._settings: dict[str, SettingsBook] = {}
+        """Where they are others by now."""
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -238,9 +242,15 @@ class CubeDisk:
             wanted.query, pane, first, len(at.updates), row_bytes=400, withheld=remainders
         )
 
+    def alter(self, query: str, settings: SettingsBook) -> None:
+        self._settings[query] = settings
+
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
         """Of a pane that is first closed, every third record; one is sent in any case."""
+        settings = self._settings.get(query)
         tolerance = self._tolerances.get(query)
+        if settings is not None:
+            tolerance = settings.at(pane).tolerance
         if tolerance is None or at.updates or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.remainders.withhold import Allowance, Rehearsed
+from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -43,7 +43,12 @@ from headwater.store.cube.retention import Retained, Retention, RetentionConfig
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.state_ring import StateRing
-from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, PreparedUpdates, UpdateMaker
+from headwater.store.cube.update_maker import (
+    SUMMARY_BYTES_MAX,
+    AllowanceOf,
+    PreparedUpdates,
+    UpdateMaker,
+)
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
@@ -96,7 +101,7 @@ class Cube:
         disk: Disk,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
-        allowance_of: Callable[[str], Allowance | None],
+        allowance_of: AllowanceOf,
         last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
@@ -151,7 +156,7 @@ class Cube:
         site: str,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
-        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
+        allowance_of: AllowanceOf = lambda query, pane: None,
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
