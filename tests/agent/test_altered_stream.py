@@ -12,13 +12,7 @@ import pytest
 from tests.recorded.counting_spark import in_sparks_place
 from tests.recorded.derived_keys import OPERATOR, Certificates
 from tests.recorded.log_lines import ORIGIN_S
-from tests.recorded.small_federation import (
-    DATA,
-    SITES,
-    Clock,
-    SmallFederation,
-    sign_the_roster,
-)
+from tests.recorded.small_federation import DATA, SITES, Clock, SmallFederation, sign_the_roster
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.operator_client import alter_stream, run_statements

@@ -221,9 +221,7 @@ def test_nothing_is_signed_but_what_was_asked_for(tmp_path: Path, broken: str) -
                 alter = msgspec.structs.replace(alter, id=other)
             else:
                 alter = msgspec.structs.replace(alter, first_pane=alter.first_pane + (1 << 30))
-            return msgspec.to_builtins(
-                msgspec.structs.replace(made, words=(command_word(alter),))
-            )
+            return msgspec.to_builtins(msgspec.structs.replace(made, words=(command_word(alter),)))
 
         with pytest.raises(HeadwaterError, match="nothing is signed"):
             await alter_stream(ask, "pages", ERROR, agents.world.operator)

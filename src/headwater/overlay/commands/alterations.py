@@ -115,7 +115,7 @@ class Alterations:
         known = {one.number: one for one in install.alters}.get(alter.number)
         if known is not None:
             return alter.order > known.order
-        is_later = alter.number > _newest(install)
+        is_later = alter.number > _newest(install) or alter.number <= 0  # which is no number
         if not is_later:
             text = f"settings {alter.number} of {alter.id}, from {sender}: {_newest(install)} hold"
             self._tray.note("settings overtaken", text, now_s=now_s)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
@@ -24,7 +24,7 @@ from headwater.node import effects as do
 from headwater.plan.command import Count, Install
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
-from headwater.plan.settings import SettingsBook
+from headwater.plan.settings import Settings, SettingsBook
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
 from headwater.sim.records.bag import Bag
@@ -106,10 +106,7 @@ class CubeDisk:
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
-        self._tolerances: dict[str, Tolerance | None] = {}
-        """Of each query as it was installed."""
         self._settings: dict[str, SettingsBook] = {}
-        """Where they are others by now."""
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -136,7 +133,7 @@ class CubeDisk:
         """
         query_id = str(query.id)
         self._rows_max[query_id] = rows_max_of(query)
-        self._tolerances[query_id] = query.tolerates
+        self._settings.setdefault(query_id, SettingsBook(Settings.of(query)))
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
@@ -247,10 +244,7 @@ class CubeDisk:
 
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
         """Of a pane that is first closed, every third record; one is sent in any case."""
-        settings = self._settings.get(query)
-        tolerance = self._tolerances.get(query)
-        if settings is not None:
-            tolerance = settings.at(pane).tolerance
+        tolerance = self._settings.get(query, SettingsBook()).at(pane).tolerance
         if tolerance is None or at.updates or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))
@@ -259,7 +253,7 @@ class CubeDisk:
             return ()
         at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
         at.owes_rest = tolerance.finally_ is Finally.EXACT
-        self._truth.sites[self._ordinal].keep_back(query, pane, kept)
+        self._truth.sites[self._ordinal].keep_back(query, pane, kept, tolerance)
         count = kept.bit_count()
         return (Remainder(float(count), float(count), count, float(len(numbers))),)
 
