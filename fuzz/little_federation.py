@@ -31,10 +31,10 @@ from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
+from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Alter, Count, Install
 from headwater.plan.query import Query, Timing
 from headwater.plan.roster import Roster, Site
-from headwater.plan.settings import Settings
 from headwater.plan.tree import Tree
 
 FEDERATION = "fuzzland"

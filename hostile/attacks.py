@@ -35,8 +35,8 @@ from headwater.overlay.messages import (
     StatesMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
+from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Alter, Count, Install, Remove
-from headwater.plan.settings import Settings
 from hostile import certificates, honest
 from hostile.federation import HAS_DECLARED, SECOND, Agents
 from hostile.thief import Thief

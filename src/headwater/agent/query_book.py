@@ -19,8 +19,8 @@ from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.errors import StoreError
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
-from headwater.plan.settings import SettingsBook
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX, RowLimit
 

@@ -29,9 +29,9 @@ from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_past, take_report
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
-from headwater.plan.settings import SettingsBook
 
 
 class EdgeProgress(msgspec.Struct, frozen=True):

@@ -30,8 +30,9 @@ from headwater.edge.outputs import Expire
 from headwater.edge.record import TOLD, EdgeRecord
 from headwater.edge.words.close_words import CloseWords
 from headwater.edge.words.telling import Telling
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query, TimeKind
-from headwater.plan.settings import Settings, SettingsBook
 
 NOTHING = Tally()
 

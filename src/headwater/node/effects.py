@@ -33,9 +33,9 @@ from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
-from headwater.plan.settings import SettingsBook
 from headwater.root.outputs import (
     Answer,
     Ended,

@@ -12,8 +12,9 @@ removed.
 import msgspec
 
 from headwater.algebra.words.proof import Proof
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.query import Query, QueryId
-from headwater.plan.settings import Numbered, Settings, SettingsBook
 from headwater.plan.tree import Tree
 
 

@@ -13,10 +13,10 @@ from functools import partial
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.site_state import SiteState
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
-from headwater.plan.settings import SettingsBook
 from headwater.root.answers import Answers
 from headwater.root.carriers.agreements import Agreements
 from headwater.root.carriers.alarm_book import AlarmBook

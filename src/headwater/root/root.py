@@ -13,8 +13,8 @@ from headwater.algebra.far_times import DUE_NOW_S
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.over_limit import OVER_LIMIT
-from headwater.plan.settings import SettingsBook
 from headwater.root.books import Books
 from headwater.root.carriers.disputes import Disputes
 from headwater.root.carriers.raise_alarm import raise_alarm

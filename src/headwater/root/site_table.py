@@ -19,10 +19,11 @@ from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
-from headwater.plan.settings import Settings, SettingsBook
 
 ROWS_GONE = (Reason.LOST, Reason.EXPIRED)
 """Of what a site declines for one of these it has no rows any more."""

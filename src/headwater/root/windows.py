@@ -31,8 +31,9 @@ from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.words.site_state import FOREVER
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
-from headwater.plan.settings import Settings, SettingsBook
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import LeftOut
 

@@ -16,8 +16,8 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance, Tolerated
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query, TimeKind
-from headwater.plan.settings import Settings
 from headwater.sim.records.admits import growing, rows_max_of
 
 STATES_SHARE = 0.25

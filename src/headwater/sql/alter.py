@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from headwater.errors import QueryRefused
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
-from headwater.plan.settings import Settings
 from headwater.sql.compile import compile_statements
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import Option, StreamStatement, read_statements
@@ -48,7 +48,9 @@ Written = tuple[tuple[str, str], ...]
 def check_alterable(options: Sequence[Option]) -> None:
     """Raises ``QueryRefused``."""
     if not options:
-        raise QueryRefused("wanted settings to change, as in error = '0.5 % of total', got none")
+        raise QueryRefused(
+            "SET: wanted settings to change, as in error = '0.5 % of total', got none"
+        )
     for option in options:
         if option.name in NOT_ALTERABLE:
             why = NOT_ALTERABLE[option.name]
@@ -103,8 +105,8 @@ def settings_with(
     found = next((one for one in made if one.id.name == query.id.name), None)
     if found is None or _without_text(found) != _without_text(query):
         raise QueryRefused(
-            f"{query.id} was installed by another version, which made another query of its "
-            f"statement; {NEW_STREAM}"
+            f"{query.id}: wanted a statement that this version makes the same query of as was "
+            f"installed, and it was installed by another one; {NEW_STREAM}"
         )
     return msgspec.structs.replace(Settings.of(found), options=options)
 

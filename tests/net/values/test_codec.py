@@ -47,10 +47,10 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
+from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
-from headwater.plan.settings import Settings
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.plan.tree import Tree
 

@@ -7,9 +7,9 @@ import pytest
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER
 from headwater.overlay.messages import AlterMessage, CommandMessage
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.plan.command import Alter, Count, Install
 from headwater.plan.query import QueryId
-from headwater.plan.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 
 TREE = """

@@ -12,10 +12,11 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.settings_lines import statement_of
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import command_word
+from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Alter, Install
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
-from headwater.plan.settings import SETTINGS_AHEAD_US_MAX, SettingsBook
 from headwater.plan.timestamps import timestamp_text
 from headwater.sql.alter import (
     Written,
@@ -25,7 +26,7 @@ from headwater.sql.alter import (
     present_options,
     settings_with,
 )
-from headwater.sql.read.alter_statement import read_settings
+from headwater.sql.alter_statement import read_settings
 from headwater.sql.read.streams import INSTALL_SLACK_US
 
 
@@ -112,7 +113,9 @@ def check_first(runtime: SiteRuntime, alter: Alter) -> None:
     Raises ``ConfigurationError``."""
     install = runtime.node.peer.live_queries().get(str(alter.id))
     if install is None:
-        raise ConfigurationError(f"settings of {alter.id}: no such stream runs")
+        raise ConfigurationError(
+            f"settings of {alter.id}: no such stream runs; `headwater streams` lists those that do"
+        )
     now_us = root_now_us(runtime, install.query)
     ahead_us = install.query.window.pane_start_us(alter.first_pane) - now_us
     if not 0 < ahead_us <= SETTINGS_AHEAD_US_MAX:

@@ -20,8 +20,8 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.settings_lines import statement_of
 from headwater.agent.view.stream_lines import begin_text, installed_line
 from headwater.errors import HeadwaterError
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
-from headwater.plan.settings import Settings
 from headwater.sql.alter import written_options
 from headwater.sql.compile import compile_statements
 

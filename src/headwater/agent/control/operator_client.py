@@ -17,12 +17,12 @@ from headwater.agent.control import control_api as api
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.values.words import alteration_in, query_in, removal_in
+from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX, Settings
 from headwater.plan.command import Alter, Command, Install
 from headwater.plan.query import Query
-from headwater.plan.settings import SETTINGS_AHEAD_US_MAX, Settings
 from headwater.sql.alter import file_with, merged_options, written_options
+from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
-from headwater.sql.read.alter_statement import read_settings
 from headwater.sql.read.statements import StreamStatement, read_statements
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]

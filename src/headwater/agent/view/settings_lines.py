@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Install
 from headwater.plan.query import Query
-from headwater.plan.settings import SettingsBook
 from headwater.plan.timestamps import timestamp_text
 from headwater.sql.alter import text_with, written_options
 

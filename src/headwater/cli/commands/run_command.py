@@ -60,7 +60,7 @@ def run(
     and replaced if you say so: the former one ends, and its results stay. Exit code 3: it is
     installed, and the agent that was asked does not do its own part in it, with the reason.
     """
-    from headwater.sql.read.alter_statement import split_alters
+    from headwater.sql.alter_statement import split_alters
 
     text, alters = split_alters(read_sql(file))
     if text or not alters:

@@ -59,9 +59,9 @@ from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tal
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import QueryId
-from headwater.plan.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.plan.tree import Tree
 
 LEAVES_MAX = ORDINALS_MAX // LEAF_SITES

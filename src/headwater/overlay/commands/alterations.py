@@ -19,8 +19,8 @@ from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
 from headwater.overlay.message_rules import problem_with_alter
 from headwater.overlay.messages import AlterMessage
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX
 from headwater.plan.command import Alter, Count, Install
-from headwater.plan.settings import SETTINGS_KEPT_MAX
 
 
 class Alterations:

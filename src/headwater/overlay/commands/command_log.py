@@ -28,9 +28,9 @@ from enum import Enum
 
 import msgspec
 
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX
 from headwater.plan.command import Alter, Command, Count, Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.plan.settings import SETTINGS_KEPT_MAX
 
 
 class Verdict(Enum):

@@ -11,9 +11,9 @@ from headwater.algebra.summary import Merger
 from headwater.algebra.windows.sessions import Sessions
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
+from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Install
 from headwater.plan.query import Query
-from headwater.plan.settings import Settings
 from headwater.plan.tree import Tree
 
 FEDERATION = ""

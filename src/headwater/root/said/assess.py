@@ -18,8 +18,8 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import PaneState, Reason
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.needs import VERSION
-from headwater.plan.settings import SettingsBook
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import (

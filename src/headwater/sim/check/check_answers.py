@@ -178,7 +178,7 @@ class AnswerCheck:
             for pane in self.query.window.panes_of(envelope.window):
                 in_it = bag.once & site.born(self.query, pane)
                 lacks = site.kept_back(envelope.query, pane) & ~in_it
-                weakest = site.asked(envelope.query, pane)
+                weakest = site.asked(envelope.query, pane)[0]
                 if lacks and in_it and min(asked) < weakest and len(site.incarnations) == 1:
                     raise Violation(
                         "the weaker bound is stated",

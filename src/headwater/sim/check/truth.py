@@ -16,7 +16,6 @@ from typing import Any
 
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.panes import MICROS
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
 from headwater.edge.closing.root_time import STEP_S
@@ -51,8 +50,7 @@ class SiteTruth:
         self._standing: list[tuple[float, int]] = []
         """(clock, position) of polls whose clock no later poll has contradicted."""
         self._kept_back: dict[tuple[str, int], int] = {}
-        self._staying: dict[tuple[str, int], int] = {}
-        self._asked: dict[tuple[str, int], float] = {}
+        self._asked: dict[tuple[str, int], tuple[float, int]] = {}
         self.wrongly_refused: dict[tuple[str, int], int] = {}
         """By query and pane: records that were refused because a clock had been ahead."""
         self._indexes: dict[str, PaneIndex] = {}
@@ -195,20 +193,18 @@ class SiteTruth:
             return None
         return bits_of(self.records(query, pane), below=position)
 
-    def keep_back(self, query: str, pane: int, bits: int, tolerance: Tolerance) -> None:
+    def keep_back(self, query: str, pane: int, bits: int, asked: float, *, stays: bool) -> None:
         """The site has closed the pane without these records, as the query allows."""
         self._kept_back[query, pane] = self.kept_back(query, pane) | bits
-        if tolerance.finally_ is Finally.BOUNDED:
-            self._staying[query, pane] = self._staying.get((query, pane), 0) | bits
-        asked = self._asked.get((query, pane), 0.0)
-        self._asked[query, pane] = max(asked, tolerance.columns[0].size)
+        size, staying = self.asked(query, pane)
+        self._asked[query, pane] = max(size, asked), staying | (bits if stays else 0)
 
-    def asked(self, query: str, pane: int) -> float:
-        """The weakest error by which it has kept back anything of the pane."""
-        return self._asked.get((query, pane), 0.0)
+    def asked(self, query: str, pane: int) -> tuple[float, int]:
+        """The weakest error by which it has kept back of the pane, and what of it never follows."""
+        return self._asked.get((query, pane), (0.0, 0))
 
     def kept_back(self, query: str, pane: int) -> int:
-        """What the site has kept back in any of its lives; it may have followed since."""
+        """In any of its lives; it may have followed since."""
         return self._kept_back.get((query, pane), 0)
 
     # What an answer may have, and must have, of this site's pane; each says what is lacking
@@ -233,7 +229,7 @@ class SiteTruth:
         if query.holds_states:
             return self._lack_state(query, pane, in_it)
         position = self.sealed_before(query, pane)
-        in_it |= self._staying.get((str(query.id), pane), 0)
+        in_it |= self.asked(str(query.id), pane)[1]
         lost = bits_of(self.records(query, pane), below=position) & ~in_it
         return f"without {numbers_text(lost)}" if lost else ""
 

@@ -21,10 +21,11 @@ from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept, Withheld
 from headwater.edge.report import QueryBatch
 from headwater.node import effects as do
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Count, Install
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
-from headwater.plan.settings import Settings, SettingsBook
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
 from headwater.sim.records.bag import Bag
@@ -106,7 +107,7 @@ class CubeDisk:
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
-        self._settings: dict[str, SettingsBook] = {}
+        self.settings: dict[str, SettingsBook] = {}
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -133,7 +134,7 @@ class CubeDisk:
         """
         query_id = str(query.id)
         self._rows_max[query_id] = rows_max_of(query)
-        self._settings.setdefault(query_id, SettingsBook(Settings.of(query)))
+        self.settings.setdefault(query_id, SettingsBook(Settings.of(query)))
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
@@ -239,12 +240,9 @@ class CubeDisk:
             wanted.query, pane, first, len(at.updates), row_bytes=400, withheld=remainders
         )
 
-    def alter(self, query: str, settings: SettingsBook) -> None:
-        self._settings[query] = settings
-
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
         """Of a pane that is first closed, every third record; one is sent in any case."""
-        tolerance = self._settings.get(query, SettingsBook()).at(pane).tolerance
+        tolerance = self.settings.get(query, SettingsBook()).at(pane).tolerance
         if tolerance is None or at.updates or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))
@@ -253,9 +251,9 @@ class CubeDisk:
             return ()
         at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
         at.owes_rest = tolerance.finally_ is Finally.EXACT
-        self._truth.sites[self._ordinal].keep_back(query, pane, kept, tolerance)
-        count = kept.bit_count()
-        return (Remainder(float(count), float(count), count, float(len(numbers))),)
+        asked, truth = tolerance.columns[0].size, self._truth.sites[self._ordinal]
+        truth.keep_back(query, pane, kept, asked, stays=not at.owes_rest)
+        return (Remainder(n := float(kept.bit_count()), n, int(n), float(len(numbers))),)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""

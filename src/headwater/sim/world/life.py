@@ -282,7 +282,7 @@ class Life:
             self.spark.queries[str(effect.query.id)] = effect.query
 
     def alter(self, effect: do.Altered) -> None:
-        self.disk.cube.alter(effect.query, effect.settings)
+        self.disk.cube.settings[effect.query] = effect.settings
 
     def _read_from(self, query: Query) -> None:
         if self.is_over or self.spark is None:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.remainders.withhold import Rehearsed
+from headwater.algebra.remainders.withhold import AllowanceOf, Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -43,12 +43,7 @@ from headwater.store.cube.retention import Retained, Retention, RetentionConfig
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.state_ring import StateRing
-from headwater.store.cube.update_maker import (
-    SUMMARY_BYTES_MAX,
-    AllowanceOf,
-    PreparedUpdates,
-    UpdateMaker,
-)
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, PreparedUpdates, UpdateMaker
 from headwater.store.disk import Disk, explained
 from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker

@@ -36,7 +36,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, withhold
+from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
@@ -58,9 +58,6 @@ MERGE_BYTES_MAX = 64 << 20
 
 LISTED = "(SELECT value FROM json_each(?))"
 """Panes, as a list in JSON: one statement whatever their number."""
-
-AllowanceOf = Callable[[str, int], Allowance | None]
-"""What may be kept back of a query's pane; None: nothing."""
 
 Piece = tuple[Image, int, int]
 """An update in the making: the image that it is in, its first row there, and its rows."""
@@ -141,8 +138,7 @@ class UpdateMaker:
         if number is None:
             return prepared
         merger = self._merger_of(wanted.query)
-        limit = self._limit_of(wanted.query)
-        allowances = self._allowances(wanted)
+        limit, allowances = self._limit_of(wanted.query), self._allowances(wanted)
         rows = self._manifest.all(
             "SELECT pane, segment, first_row, rows FROM parts "
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
@@ -169,8 +165,8 @@ class UpdateMaker:
 
     def _allowances(self, wanted: MakeUpdates) -> dict[int, Allowance]:
         """By pane, where something may be kept back of it."""
-        found = {pane: self._allowance_of(wanted.query, pane) for pane in wanted.panes}
-        return {pane: allowance for pane, allowance in found.items() if allowance is not None}
+        found = ((pane, self._allowance_of(wanted.query, pane)) for pane in wanted.panes)
+        return {pane: allowance for pane, allowance in found if allowance is not None}
 
     def _owed(self, number: int, panes: Sequence[int]) -> list[Row]:
         """What was withheld of them and is to follow."""
@@ -391,19 +387,11 @@ class UpdateMaker:
 
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
-    last = counts.updates + len(pane.stretches)
-    is_whole = not pane.is_damaged
-    first = counts.updates + 1
+    first, last = counts.updates + 1, counts.updates + len(pane.stretches)
     return UpdatesMade(
-        query,
-        pane.pane,
-        first,
-        last,
-        pane.row_bytes,
-        is_whole=is_whole,
-        over=pane.over,
-        withheld=pane.remainders,
-    )
+        query, pane.pane, first, last, pane.row_bytes,
+        is_whole=not pane.is_damaged, over=pane.over, withheld=pane.remainders,
+    )  # fmt: skip
 
 
 def _nothing(query: str, pane: int, counts: Counts) -> UpdatesMade:
