@@ -9,6 +9,8 @@ import pyarrow as pa
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Lane, Summary
@@ -26,6 +28,7 @@ from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteSt
 from headwater.net.values.words import ack_word, leaf_word
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -37,7 +40,8 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
 from headwater.plan.sources.source import Source, SourceFormat
@@ -78,6 +82,22 @@ def a_table(count: int) -> Any:
             "name": ["x" * (n % 9) for n in range(count)],
         },
         schema=SCHEMA,
+    )
+
+
+def an_alter() -> Alter:
+    column = ToleratedColumn("n", "n", ErrorForm.TOTAL, 0.01)
+    return Alter(
+        id=QueryId("hits", "alpha", 1),
+        installer="alpha",
+        counter=3,
+        number=1,
+        first_pane=40,
+        settings=Settings(
+            deadline_s=5.0,
+            tolerance=Tolerance((column,), Finally.EXACT, 3),
+            options=(("error", "'1 % of total'"),),
+        ),
     )
 
 
@@ -139,6 +159,7 @@ def messages() -> list[Message]:
             )
         ),
         CommandMessage(Remove(id=QueryId("hits", "alpha", 1), installer="alpha", counter=2)),
+        AlterMessage(an_alter(), Count(installer="alpha", number=3, revision=4)),
         CommandsKnown(
             (
                 Count(installer="alpha", number=7, revision=9, live=(QUERY,)),

@@ -31,6 +31,7 @@ from headwater.net.identity.signing import Kind, OperatorSignature, Signer, sign
 from headwater.net.identity.signing import _verifies as verifies
 from headwater.net.refusal import Refused
 from headwater.overlay.messages import (
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -120,6 +121,7 @@ def _of_commands() -> list[Message]:
     own = little.keys().signatures(LIAR).sign_count(Count(installer=LIAR, number=1, revision=1))
     return [
         CommandMessage(install, count),
+        AlterMessage(little.alter(1)),
         CommandsKnown(counts=(count, own), live=(QUERY_ID,), plans={QUERY_ID: 1}),
         AskInstall((QUERY_ID,)),
     ]
@@ -142,7 +144,11 @@ def _never_said() -> list[tuple[str, bytes]]:
         rows=examples.a_table(5),
     )  # fmt: skip
     forged = own.sign_update(update)
-    messages: list[Message] = [CommandMessage(own.sign_plan(given), count), SummaryMessage(forged)]
+    messages: list[Message] = [
+        CommandMessage(own.sign_plan(given), count),
+        SummaryMessage(forged),
+        AlterMessage(little.alter(2), own.sign_count(Count(installer=LIAR, number=2, revision=3))),
+    ]
     return [(to, little.codec.encode(one)) for to in (ROOT, HONEST) for one in messages]
 
 

@@ -31,7 +31,8 @@ from headwater.node import effects as do
 from headwater.node.config import NodeConfig
 from headwater.node.node import Node
 from headwater.overlay.messages import Message
-from headwater.plan.command import Count, Install
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install
 from headwater.plan.query import Query, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -115,6 +116,22 @@ def commands() -> tuple[Install, Count]:
     return root.sign_plan(given), root.sign_count(
         Count(installer=ROOT, number=1, revision=1, live=(QUERY_ID,))
     )
+
+
+def alter(number: int) -> Alter:
+    """Settings for that query, as an operator signs them; given by whoever is no root."""
+    given = OperatorSignature(FEDERATION, OPERATOR, keys().own[OPERATOR]).sign(
+        Alter(
+            id=QUERY.id,
+            installer=LIAR,
+            counter=number,
+            number=number,
+            first_pane=BEGIN_PANE + number,
+            settings=Settings(deadline_s=4.0 + number),
+        )
+    )
+    assert isinstance(given, Alter)
+    return given
 
 
 def _nothing(effect: do.Effect) -> None:

@@ -24,13 +24,14 @@ from headwater.net.values.words import update_word
 from headwater.node import effects as do
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     CommandMessage,
     CommandsKnown,
     Message,
     StatesMessage,
     SummaryMessage,
 )
-from headwater.plan.command import Command, Count, Install
+from headwater.plan.command import Alter, Command, Count, Install
 from headwater.root.outputs import KeptSummary
 
 Word = tuple[str, str, Proof | None]
@@ -86,6 +87,9 @@ class Examiner:
                 yield from map(self._state, states)
             case AckMessage(ack):
                 yield self._root, "acknowledgement", ack.proof
+            case AlterMessage(alter, count):
+                yield from _command(alter)
+                yield from _counts(() if count is None else (count,))
             case CommandMessage(command, count):
                 yield from _command(command)
                 yield from _counts(() if count is None else (count,))
@@ -148,9 +152,12 @@ def is_cut(kept: KeptSummary, updates: int) -> bool:
 
 
 def _command(command: Command) -> Iterator[Word]:
-    yield command.operator, "command", command.proof
+    kind = "settings" if isinstance(command, Alter) else "command"
+    yield command.operator, kind, command.proof
     if isinstance(command, Install):
         yield command.planner, "plan", command.plan_proof
+        for alter in command.alters:
+            yield from _command(alter)
 
 
 def _counts(counts: Iterable[Count]) -> Iterator[Word]:

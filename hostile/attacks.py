@@ -25,6 +25,7 @@ from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.errors import HeadwaterError
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -34,7 +35,8 @@ from headwater.overlay.messages import (
     StatesMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install, Remove
 from hostile import certificates, honest
 from hostile.federation import HAS_DECLARED, SECOND, Agents
 from hostile.thief import Thief
@@ -208,7 +210,15 @@ async def commands(siege: Siege) -> str:
     planned = thief.network.signatures.sign_plan(msgspec.structs.replace(known, plan_version=2**53))
     other = msgspec.structs.replace(known.query, root=thief.name)
     forged = msgspec.structs.replace(known, query=other)
-    lies = (CommandMessage(removal, count), CommandMessage(planned), CommandMessage(forged))
+    altered = Alter(
+        id=known.query.id, installer=thief.name, counter=1, number=1,
+        first_pane=known.query.begin_pane or 0, settings=Settings(deadline_s=0.0),
+        operator="operator", proof=known.proof,
+    )  # fmt: skip
+    lies = (
+        CommandMessage(removal, count), CommandMessage(planned), CommandMessage(forged),
+        AlterMessage(altered), AlterMessage(msgspec.structs.replace(altered, number=2**53)),
+    )  # fmt: skip
 
     async def lie() -> None:
         for to in siege.targets:
@@ -224,7 +234,9 @@ async def commands(siege: Siege) -> str:
         now = siege.honest_install()
         if (now.query, now.plan_version) != (known.query, known.plan_version):
             raise Succeeded(f"{at} goes by another query or plan: version {now.plan_version}")
-    return f"{told}; all go by the plan that they had"
+        if thief.alters:
+            raise Succeeded(f"{at} has taken settings that no operator has signed")
+    return f"{told}; all go by the plan and the settings that they had"
 
 
 async def acks(siege: Siege) -> str:

@@ -26,6 +26,7 @@ from headwater.net.values.codec import COMPRESSED, Codec
 from headwater.net.values.words import command_word, count_word, plan_word
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -35,7 +36,7 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.outputs import CONTROL
 from headwater.placement.plan_trees import plan_trees
-from headwater.plan.command import Count, Install
+from headwater.plan.command import Alter, Count, Install
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements
 from hostile.federation import Agents
@@ -65,6 +66,7 @@ class Thief:
         self.states: list[SiteState] = []
         self.acks: list[Acknowledgement] = []
         self.installs: dict[str, Install] = {}
+        self.alters: list[Alter] = []
         self.beats: dict[str, Heartbeat] = {}
         self._agents = agents
         self._up: set[str] = set()
@@ -108,6 +110,8 @@ class Thief:
                 self.acks.append(ack)
             case CommandMessage(command, _) if isinstance(command, Install):
                 self.installs[str(command.query.id)] = command
+            case AlterMessage(alter, _):
+                self.alters.append(alter)
             case CommandsKnown(_, live):
                 asked = AskInstall(tuple(one for one in live if one not in self.installs))
                 self.network.send(sender, asked, CONTROL)

@@ -28,7 +28,7 @@ PLAIN = {
         encoding end entry error event file function glob header index input interval item
         java job json jvm key kind latency layout limit line load lock log memory merge message
         name network output pattern process queue reply request rule run runner schema
-        setting size snapshot sql table tcp text thread time tls type value view write
+        size snapshot sql table tcp text thread time tls type value view write
         """,
     "SQL's own: an aggregate by its name": "extreme sum",
     "plain English: a thing or a doing, as in any dictionary": """

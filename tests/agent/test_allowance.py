@@ -21,7 +21,7 @@ def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -
     for goes_on in (True, False):
         book = QueryBook(growing_rows_max=7)
         book.add(msgspec.structs.replace(query, ends=not goes_on))
-        allowance = book.allowance(str(query.id))
+        allowance = book.allowance(str(query.id), 7)
         assert allowance is not None
         assert allowance.is_rehearsed is not goes_on
         assert allowance.tolerance == query.tolerance

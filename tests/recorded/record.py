@@ -38,7 +38,7 @@ from transcript import ANSWER, HELLO, REQUEST, ListeningCodec, Transcript, liste
 
 from headwater import __version__
 from headwater.agent.control import control_api as api
-from headwater.agent.control.operator_client import remove_stream, run_statements
+from headwater.agent.control.operator_client import alter_stream, remove_stream, run_statements
 from headwater.errors import HeadwaterError
 from headwater.net.control.control import Event, Reply, Request
 from headwater.net.control.control_client import ControlClient
@@ -285,6 +285,10 @@ class Story:
         async with self._client(OPERATOR) as home:
             ask = self._listening(home)
             await remove_stream(ask, "brief", home.signature)
+            await alter_stream(
+                ask, "volume", "revise_every = '2 seconds'", home.signature,
+                now_s=self.federation.clock.now_s,
+            )  # fmt: skip
             for name, payload in (
                 (api.EXPLAIN, {"text": STREAMS}),
                 (api.COMPARE, {"text": STREAMS}),

@@ -19,6 +19,7 @@ from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.errors import StoreError
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX, RowLimit
@@ -31,6 +32,8 @@ class QueryBook:
         self._growing_rows_max = growing_rows_max
         self._queries: dict[str, Query] = {}
         self._mergers: dict[str, ArrowMerger] = {}
+        self._settings: dict[str, SettingsBook] = {}
+        """Where they are others than those of the install."""
         self._schemas: dict[str, pa.Schema] = {}
         self.schema = self._schemas.get
         """What rows of a query must look like, by its id; None: not known here."""
@@ -80,11 +83,15 @@ class QueryBook:
             return None
         return LastRows(query.last_n, query.begin_pane)
 
-    def allowance(self, name: str) -> Allowance | None:
+    def alter(self, name: str, settings: SettingsBook) -> None:
+        """By which settings this site goes, pane by pane."""
+        self._settings[name] = settings
+
+    def allowance(self, name: str, pane: int) -> Allowance | None:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
         scarce link and no deadline, so all of it is sent, and what would have stayed is counted."""
-        query = self.query(name)
-        tolerance = query.tolerates
+        query, settings = self.query(name), self._settings.get(name)
+        tolerance = query.tolerates if settings is None else settings.at(pane).tolerance
         if tolerance is None:
             return None
         return Allowance(tolerance, query.window.panes_per_window, is_rehearsed=query.ends)

@@ -29,6 +29,7 @@ from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_past, take_report
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
@@ -127,6 +128,12 @@ class Edge:
             edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
         return kept is None
+
+    def alter(self, query_id: str, settings: SettingsBook) -> SettingsBook | None:
+        """Settings that were commanded for a query: by which it goes here from now on; None: by
+        the same as before."""
+        edge = self._to_change(query_id)
+        return None if edge is None else edge.state.alter(settings)
 
     def has_kept(self, query_id: str) -> bool:
         """The cube has a record of it, from a former process."""

@@ -263,7 +263,7 @@ class QueryEdge:
             state.hear(News.WORK)
         is_rest = done.pane in book.owing
         closed_s = book.made(done, now_s=now_s)
-        if done.withheld and state.query.owes_rest:
+        if done.withheld and state.settings.at(pane).owes_rest:
             book.owing[pane] = None
         updates = list(range(done.first_update, done.last_update + 1))
         if done.over:

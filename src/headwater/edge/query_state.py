@@ -30,6 +30,8 @@ from headwater.edge.outputs import Expire
 from headwater.edge.record import TOLD, EdgeRecord
 from headwater.edge.words.close_words import CloseWords
 from headwater.edge.words.telling import Telling
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query, TimeKind
 
 NOTHING = Tally()
@@ -74,6 +76,8 @@ class QueryState:
         self.awaited_from = -FOREVER
         """The lowest pane that the root awaits from somebody who catches up, as it last told."""
         self.reached = Reached()
+        self.settings = SettingsBook(Settings.of(query))
+        """By which the site goes, pane by pane."""
         self.declined = IntervalSet()
         """The panes that the record declines, for whatever reason."""
 
@@ -107,6 +111,30 @@ class QueryState:
         """These panes can't be exact; the state says so and, from now on, tells their closes."""
         self.put(self.record.damage(first, last), News.WORD)
         self.count_filled(first, last)
+
+    def alter(self, commanded: SettingsBook) -> SettingsBook | None:
+        """Settings hold from their pane on, or from the next one here where that has come: what is
+        closed was made by others, and what has begun goes on as it began. The root is told.
+        None: they are the same as before."""
+        from_pane = dict(self.record.settings)
+        known = {one.number for one in commanded.changes}
+        for one in commanded.changes:
+            from_pane.setdefault(one.number, max(one.pane, self._next_pane()))
+        applied = tuple((n, pane) for n, pane in sorted(from_pane.items()) if n in known)
+        if applied != self.record.settings:
+            self.change(News.WORD, settings=applied)
+        changes = tuple(
+            msgspec.structs.replace(one, pane=from_pane[one.number]) for one in commanded.changes
+        )
+        if changes == self.settings.changes:
+            return None
+        self.settings = msgspec.structs.replace(self.settings, changes=changes)
+        return self.settings
+
+    def _next_pane(self) -> int:
+        """The first that nothing has come for, and that is not closed."""
+        begun = [last for _, last in self.book.open.within(-FOREVER, FOREVER)]
+        return min(FOREVER, max(self.record.closed_through, max(begun, default=-FOREVER) + 1))
 
     def close_empty(self, *runs: Range) -> None:
         self.change(News.WORD, empty=ranges.union(self.record.empty, ranges.normal(runs)))

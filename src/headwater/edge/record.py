@@ -85,6 +85,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     counted: int = 0
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
+    settings: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_running(self) -> bool:
@@ -134,6 +135,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             empty=ranges.difference(self.empty, gone),
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
+            settings=_still_used(self.settings, done_through),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined
@@ -143,6 +145,14 @@ class EdgeRecord(msgspec.Struct, frozen=True):
 
 TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)
 """Of a record, the facts that a ``SiteState`` has under the same name."""
+
+
+def _still_used(
+    settings: tuple[tuple[int, int], ...], done_through: int
+) -> tuple[tuple[int, int], ...]:
+    """Without those that hold for no pane that is left."""
+    holding = max((number for number, pane in settings if pane <= done_through), default=0)
+    return tuple(one for one in settings if one[0] >= holding)
 
 
 def joined(declined: Iterable[Declined]) -> tuple[Declined, ...]:

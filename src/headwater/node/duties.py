@@ -13,6 +13,7 @@ from headwater.errors import QueryRefused
 from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
+from headwater.plan.command import Install
 from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
@@ -87,7 +88,7 @@ class Duties:
         self.unread_records, self._unread_ledgers = dict(unread_records), dict(unread_ledgers)
         self._ledgers = {one.query: one for one in ledgers}
         for install in self._peer.live_queries().values():
-            self.install(install.query, now_s=now_s)
+            self.install(install, now_s=now_s)
         aside, live = self._peer.set_aside(), self._peer.live_queries()
         self._edge.forget_uninstalled(aside=aside)
         for unread in (self.unread_records, self._unread_ledgers):
@@ -125,10 +126,11 @@ class Duties:
         operator = self._peer.operator_of(str(query.id))
         return refusal_of(self._admit, query, duty, operator)
 
-    def install(self, query: Query, *, now_s: float) -> None:
-        query_id = str(query.id)
-        if query_id in self._installed:
-            return  # planned anew: its trees are the peer's business
+    def install(self, install: Install, *, now_s: float) -> None:
+        query, query_id = install.query, str(install.query.id)
+        if query_id in self._installed:  # altered, or planned anew, which is the peer's business
+            self._alter(install)
+            return
         self._installed.add(query_id)
         if query.root == self._site and query_id not in self.roots:
             self._begin_answers(query, now_s=now_s)
@@ -143,6 +145,16 @@ class Duties:
         if other is not None:
             self._effects.append(Notice("edge", "waits", f"{query_id}: {_why_waiting(other)}"))
         self.begin_awaited(now_s=now_s)
+
+    def _alter(self, install: Install) -> None:
+        """Settings hold from a pane on: at the root for windows, at the site for what it makes."""
+        query_id = str(install.query.id)
+        root = self.roots.get(query_id)
+        if root is not None:
+            root.alter(install.settings)
+        book = self._edge.alter(query_id, install.settings)
+        if book is not None:
+            self._effects.append(do.Altered(query_id, book))
 
     def remove(self, query_id: str) -> None:
         self._installed.discard(query_id)
@@ -201,6 +213,9 @@ class Duties:
         if refused is not None:
             self._effects.append(Notice("edge", "refused", f"{query_id}: {refused}"))
         elif self._edge.is_running(query_id):
+            install = self._peer.live_queries().get(query_id)
+            if install is not None:
+                self._alter(install)
             self._effects.append(do.Installed(query, is_new))
 
     def tell_clocks(self, *, now_s: float) -> None:
@@ -245,6 +260,9 @@ class Duties:
             carriers_of=partial(self._peer.above, str(query.id)),
         )
         root, kept = Root(books), self._ledgers.pop(str(query.id), None)
+        install = self._peer.live_queries().get(str(query.id))
+        if install is not None:
+            root.alter(install.settings)
         if kept is not None:
             root.restore(kept, now_s=now_s)
         self.roots[str(query.id)] = root

@@ -33,6 +33,7 @@ from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.root.outputs import (
@@ -57,6 +58,13 @@ class Installed(msgspec.Struct, frozen=True):
     query: Query
     is_new: bool = True
     """False: it was here before a restart, and is read from where it was."""
+
+
+class Altered(msgspec.Struct, frozen=True):
+    """By which settings this site goes, pane by pane: what it makes after this goes by them."""
+
+    query: str
+    settings: SettingsBook
 
 
 class Withdrawn(msgspec.Struct, frozen=True):
@@ -100,7 +108,7 @@ CubeWrite = MakeUpdates | Remember | MarkSent | MarkAcked | MarkUnacked | Expire
 LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | Trim
 CommandWrite = KeepCommand | KeepCounts
 NetworkEffect = Transmit | Dial | Hangup
-SiteEffect = LoadAndSend | Installed | Withdrawn | LiveAnew
+SiteEffect = LoadAndSend | Installed | Altered | Withdrawn | LiveAnew
 AnswersEffect = Answer | Ended | AnswersBegun | AnswersEnded | AnswersSuspended | RiseAbove
 Effect = (
     CubeWrite | LedgerWrite | CommandWrite | NetworkEffect | SiteEffect | AnswersEffect | Notice
@@ -152,6 +160,7 @@ WORK: Mapping[type[Effect], Work] = {
     KeepCommand: Work("commands", "keep_command", DURABLE),
     KeepCounts: Work("commands", "keep_counts", DURABLE),
     Installed: Work("site", "install"),
+    Altered: Work("site", "alter"),
     Withdrawn: Work("site", "withdraw"),
     AnswersBegun: Work("answers", "begin_answers", DURABLE),
     AnswersEnded: Work("answers", "end_answers", DURABLE),

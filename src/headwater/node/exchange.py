@@ -10,7 +10,7 @@ from headwater.node.duties import Duties
 from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
-from headwater.plan.command import Install
+from headwater.plan.command import Install, Remove
 from headwater.plan.notice import Notice
 from headwater.root import outputs as root_out
 
@@ -81,8 +81,8 @@ class Exchange:
             case peer_out.CommandAccepted(command, _):
                 self._effects.append(output)
                 if isinstance(command, Install):
-                    self._duties.install(command.query, now_s=now_s)
-                else:
+                    self._duties.install(command, now_s=now_s)
+                elif isinstance(command, Remove):
                     self._duties.remove(str(command.id))
             case _:
                 self._effects.append(output)

@@ -10,6 +10,7 @@ from collections.abc import Container
 
 from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.incarnation import INCARNATION_MAX
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.rows.places import problem_with_places
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
@@ -22,8 +23,8 @@ from headwater.overlay.messages import CommandsKnown, Heartbeat
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.ways.root_pulses import PULSES_MAX
-from headwater.plan.command import Command, Count, Remove
-from headwater.plan.query import QueryId
+from headwater.plan.command import Alter, Count, Install, Remove
+from headwater.plan.query import Query, QueryId
 
 AGE_MAX_S = 1e9
 """Thirty years; also keeps out infinity and not-a-number."""
@@ -169,7 +170,7 @@ def problem_with_ack(
     return None
 
 
-def problem_with_command(command: Command, roster: RosterIndex) -> str | None:
+def problem_with_command(command: Install | Remove, roster: RosterIndex) -> str | None:
     if isinstance(command, Remove):
         if command.installer in roster.ordinal_of and 0 < command.counter <= COUNTER_MAX:
             return problem_with_id(str(command.id), roster)
@@ -198,6 +199,47 @@ def problem_with_command(command: Command, roster: RosterIndex) -> str | None:
     return None
 
 
+def problem_with_alter(alter: Alter, install: Install, roster: RosterIndex) -> str | None:
+    """``install`` is that of its query. Settings that the query could not have been installed with
+    are none, whoever has signed them."""
+    query = install.query
+    text = f"settings {alter.number} of {str(alter.id)[:80]}"
+    if alter.installer not in roster.ordinal_of or not 0 < alter.counter <= COUNTER_MAX:
+        return f"{text}: by {alter.installer[:80]!r} #{alter.counter}, not of this federation"
+    newest = install.alters[-1].number if install.alters else 0
+    if not 0 < alter.number <= newest + LEAP_MAX:
+        return Untrue.of(LieKind.LEAP, f"{text}: a leap from {newest}")
+    problem = _problem_with_first(alter.first_pane, query)
+    if problem is not None:
+        return Untrue.of(LieKind.LEAP, f"{text}: {problem}")
+    if query.ends or query.numbers is not None:
+        return f"{text}: its windows are not of times that go on"
+    try:
+        altered = alter.settings.on(query)
+    except ValueError as error:
+        return f"{text}: {str(error)[:300]}"
+    others = [install.settings.first, *(one.settings for one in install.alters)]
+    columns = {_tolerated(one.tolerance) for one in others if one.tolerance is not None}
+    if altered.tolerates is not None and columns - {_tolerated(altered.tolerates)}:
+        return f"{text}: an error of other columns than it has been asked for"
+    return None
+
+
+def _problem_with_first(first_pane: int, query: Query) -> str | None:
+    """How far ahead it may be is for those to say who know what time it is."""
+    begin = -FOREVER + 1 if query.begin_pane is None else query.begin_pane
+    end = FOREVER if query.ends_at is None else query.ends_at
+    if not begin <= first_pane < end:
+        return f"pane {first_pane} is none of the query's"
+    if first_pane % query.window.panes_per_slide:
+        return f"pane {first_pane} begins no window"
+    return None
+
+
+def _tolerated(tolerance: Tolerance) -> tuple[tuple[str, str], ...]:
+    return tuple((one.column, one.partial) for one in tolerance.columns)
+
+
 def problem_with_known(
     known: CommandsKnown, roster: RosterIndex, *, queries_max: int
 ) -> str | None:
@@ -224,6 +266,8 @@ def problem_with_count(
         return Untrue.of(LieKind.LEAP, leap)
     if len(count.live) > queries_max or len(count.ended) > queries_max:
         return f"{text}: {len(count.live)} live queries, at most {queries_max}"
+    if len(count.altered) > queries_max:
+        return f"{text}: settings of {len(count.altered)} queries, at most {queries_max}"
     for id_text in count.live:
         problem = problem_with_id(id_text, roster)
         if problem is None and QueryId.parse(id_text).installer != count.installer:

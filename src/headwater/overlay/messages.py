@@ -17,7 +17,7 @@ from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.command import Alter, Count, Install, Remove
 
 
 class Heartbeat(msgspec.Struct, frozen=True, tag=True):
@@ -78,6 +78,15 @@ class CommandMessage(msgspec.Struct, frozen=True, tag=True):
     """Its installer's newest, as far as the sender knows."""
 
 
+class AlterMessage(msgspec.Struct, frozen=True, tag=True):
+    """Settings for a query that runs, on their way through the federation, or behind an install
+    that was asked for. A message of its own: who does not know it leaves it alone."""
+
+    alter: Alter
+    count: Count | None = None
+    """Its installer's newest, as far as the sender knows."""
+
+
 class CommandsKnown(msgspec.Struct, frozen=True, tag=True):
     """All that a peer knows about commands, in its shortest form: the installers' own words, and
     as hints what to ask for."""
@@ -111,6 +120,7 @@ Message = (
     | StatesMessage
     | AckMessage
     | CommandMessage
+    | AlterMessage
     | CommandsKnown
     | AskInstall
     | CoordinatesMessage

@@ -41,6 +41,7 @@ from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     BeatContent,
     CommandMessage,
@@ -111,7 +112,9 @@ class Peer:
             paths=self._paths,
             neighbours=near,
             on_installed=self._installed,
+            on_altered=self._altered,
             on_removed=self._removed,
+            done_through=lambda query_id: self._acks.done_through(query_id),
         )
         reconciliation = self._commands.reconciliation
         bringers = Bringers(keep_s=config.guest_after_s)
@@ -137,6 +140,7 @@ class Peer:
             StatesMessage: self._states.receive,
             AckMessage: self._acks.receive,
             CommandMessage: self._commands.receive,
+            AlterMessage: self._commands.alterations.receive,
             CommandsKnown: self._commands.receive_known,
             AskInstall: self._commands.receive_ask,
             CoordinatesMessage: self._coordinates.receive,
@@ -466,6 +470,12 @@ class Peer:
         if install.root_clock_s is not None and sender is not None:
             clock_s, age_s = install.root_clock_s, install.age_s
             self._paths.seed_clock(query.root, clock_s, age_s=age_s, now_s=now_s)
+
+    def _altered(self, install: Install, now_s: float) -> None:
+        """Settings change how long its summaries may wait here, and nothing of its ways."""
+        known = self._router.live.get(str(install.query.id))
+        if known is not None:
+            self._router.live[known.id] = known.altered(install)
 
     def _removed(self, query_id: str, now_s: float) -> None:
         self._paths.discard(query_id, now_s=now_s)

@@ -118,11 +118,12 @@ class Answers:
                 yield window
 
     def _is_first_due(self, window: Window) -> bool:
-        is_complete = window.unsettled == 0 and self._query.waits is not True
+        waits = self._book.settings_of(window.window).waits
+        is_complete = window.unsettled == 0 and not waits
         return is_complete or window.is_overdue
 
     def _revise_s(self, window: Window) -> float:
-        return window.published_s + self._query.timing.revise_every_s
+        return window.published_s + self._book.settings_of(window.window).revise_every_s
 
     def _request(self, window: Window, *, now_s: float) -> WindowAnswer | None:
         """What to publish of this window; None: there is nothing new to say."""
@@ -201,6 +202,7 @@ class Answers:
             alarms=found.alarms,
             alarm_count=found.alarm_count,
             withheld=found.withheld,
+            settings=found.settings,
             counted=self._query.counted,
         ).near(self._query.bounds)
 

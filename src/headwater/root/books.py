@@ -13,6 +13,7 @@ from functools import partial
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.site_state import SiteState
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
@@ -90,6 +91,15 @@ class Books:
         self.outputs: list[Output] = []
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""
+
+    def alter(self, settings: SettingsBook) -> None:
+        """Windows may be due at another time, and be complete for other reasons."""
+        if settings == self.table.settings:
+            return
+        self.table.settings = settings
+        self.windows.alter(settings)
+        for number in self.windows.windows:
+            self.answers.mark(number)
 
     def notice(self, kind: str, text: str, *, count: int = 1) -> None:
         """Counted always, told at the first and then at every doubling."""

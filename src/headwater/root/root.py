@@ -13,6 +13,7 @@ from headwater.algebra.far_times import DUE_NOW_S
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.site_state import FOREVER, SiteState
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.root.books import Books
 from headwater.root.carriers.disputes import Disputes
@@ -32,6 +33,7 @@ class Root:
     def __init__(self, books: Books) -> None:
         self.query = books.query
         self.id = books.id
+        self._settings: SettingsBook | None = None
         self._open(books)
         self.has_ended = False
         self._over_limit = 0
@@ -48,6 +50,13 @@ class Root:
         self.counters = books.counters
         self.intake = Intake(books)
         self.disputes = Disputes(books, self.intake)
+        if self._settings is not None:
+            books.alter(self._settings)
+
+    def alter(self, settings: SettingsBook) -> None:
+        """By which windows are answered from now on, those that are open among them."""
+        self._settings = settings
+        self.books.alter(settings)
 
     def restore(self, kept: RootKept, *, now_s: float) -> None:
         """Take up where a former process ended, before anything else."""

@@ -236,8 +236,8 @@ class Scoreboard:
 
     def _is_tolerated(self, withheld: Remainders) -> bool:
         """Whether sites may say so of what they keep back."""
-        tolerance = self.table.tolerance
-        return not withheld or (tolerance is not None and tolerance.is_stated_by(withheld))
+        tolerances = self.table.settings.tolerances if withheld else ()
+        return not withheld or any(one.is_stated_by(withheld) for one in tolerances)
 
     def _compare(self, board: PaneBoard, coverage: Coverage) -> tuple[bool | None, bool]:
         """Whether it carries updates that are new, and such as are held; None: it can't count."""

@@ -19,6 +19,8 @@ from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
@@ -69,7 +71,9 @@ class SiteTable:
         members = [site for site in roster.sites if is_asked(query, site)]
         self.names = {site.ordinal: site.name for site in members}
         self.expected = bitset.of(self.names)
-        self.tolerance = query.tolerates
+        self.settings = SettingsBook(Settings.of(query))
+        self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
+        """By what sites say of the settings that they go by: those that say so, as a bitset."""
         self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
         self.views: dict[int, SiteView] = {}
         self.tally = Tally()
@@ -236,9 +240,38 @@ class SiteTable:
         if not self._sealed[former]:
             del self._sealed[former]
         bit = 1 << state.ordinal
+        self._count_settings(state.settings, bit, is_more=by > 0)
         self.behind = self.behind | bit if state.catching_up and by > 0 else self.behind & ~bit
         sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
         self.tally = Tally(*(a + by * b for a, b in sums))
+
+    def _count_settings(
+        self, said: tuple[tuple[int, int], ...], bit: int, *, is_more: bool
+    ) -> None:
+        sites = self._going_by.get(said, 0)
+        self._going_by[said] = sites | bit if is_more else sites & ~bit
+        if not self._going_by[said]:
+            del self._going_by[said]
+
+    def settings_at(self, pane: int, sites: int) -> set[int]:
+        """The numbers of the settings by which any of these sites may have made the pane. One that
+        has not said that it knows of settings may go by them all the same: what it says of them
+        and what it makes come by different ways."""
+        if not self.settings.changes and len(self._going_by) <= 1:
+            said = next(iter(self._going_by), ())
+            if not said:
+                return {0}  # nearly always
+        found = set[int]()
+        for said, of_sites in self._going_by.items():
+            if of_sites & sites:
+                known = max((number for number, _ in said), default=0)
+                found.add(max((number for number, first in said if first <= pane), default=0))
+                found |= {
+                    one.number
+                    for one in self.settings.changes
+                    if one.number > known and one.pane <= pane
+                }
+        return found or {self.settings.number_at(pane)}
 
     # Tags
 

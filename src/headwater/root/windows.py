@@ -31,6 +31,8 @@ from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.words.site_state import FOREVER
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import LeftOut
@@ -84,6 +86,7 @@ class WindowBook:
         """So every window from there on has an answer."""
         self._ends = query.ends
         self._timing = query.timing
+        self.settings = SettingsBook(Settings.of(query))
         self._config = config
         self._begun_s = now_s
         self._by_clock_from_s = LONG_AGO_S
@@ -260,11 +263,19 @@ class WindowBook:
         is_ended = window.end_s < NEVER_DUE_S
         return now_s - self.lag_s - window.end_s if is_ended else 0.0
 
+    def settings_of(self, window: int) -> Settings:
+        """Those of its first pane hold for the whole of it."""
+        return self.settings.at(self.spec.panes_of(window).start)
+
+    def alter(self, settings: SettingsBook) -> None:
+        self.settings = settings
+        self._find_deadlines()
+
     def _deadline_s(self, window: Window) -> float:
         if window.passed_s is None:
             return NEVER_DUE_S
         since_s = max(window.end_s + self.lag_s, window.opened_s, window.passed_s)
-        return since_s + self._timing.deadline_s
+        return since_s + self.settings_of(window.window).deadline_s
 
     # What people ask for
 
@@ -291,16 +302,25 @@ class WindowBook:
         if window is not None:
             due_s = self._deadline_s(window)
             return None if due_s == NEVER_DUE_S else due_s
-        return self.spec.window_end_us(number) / MICROS + self.lag_s + self._timing.deadline_s
+        return self._latest_s(number) + self.lag_s
 
     def last_due(self, *, now_s: float) -> int | None:
         """The last window whose deadline has passed; None: no window's has."""
         if not self.has_begin or self._ends:
             due = [one for one in self._order if (self.answered_by_s(one) or NEVER_DUE_S) <= now_s]
             return due[-1] if due else None
-        shown_us = round((now_s - self.lag_s - self._timing.deadline_s) * MICROS)
-        last = min(self._last, self.spec.windows_of(self.spec.pane_at(shown_us)).start - 1)
+        shown_s = now_s - self.lag_s
+        altered = (one.settings.deadline_s for one in self.settings.changes)
+        ended_us = round((shown_s - min((self.settings.first.deadline_s, *altered))) * MICROS)
+        last = min(self._last, self.spec.windows_of(self.spec.pane_at(ended_us)).start - 1)
+        while last >= self._first and self._latest_s(last) > shown_s:
+            last -= 1
         return last if last >= self._first else None
+
+    def _latest_s(self, number: int) -> float:
+        """Its deadline by the clocks that windows are numbered by, if it opens in time."""
+        end_s = self.spec.window_end_us(number) / MICROS
+        return end_s + self.settings_of(number).deadline_s
 
     # Clocks
 
@@ -314,6 +334,9 @@ class WindowBook:
         if abs(lag_s - self.lag_s) <= LAG_STEP_S:
             return
         self.lag_s = lag_s
+        self._find_deadlines()
+
+    def _find_deadlines(self) -> None:
         numbers = [number for _, number in self._deadlines if number in self.windows]
         self._deadlines = [(self._deadline_s(self.windows[number]), number) for number in numbers]
         heapify(self._deadlines)

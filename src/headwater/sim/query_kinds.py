@@ -16,6 +16,7 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance, Tolerated
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -42,6 +43,8 @@ GROWING_SHARE = 0.4
 
 WAITING_SHARE = 0.1
 TOLERANCE_SHARE = 0.35
+LATER_SHARE = 0.1
+"""How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
 back."""
 COUNT = "n"
@@ -130,15 +133,33 @@ def draw_growing(random: Random, query: Query) -> Query:
 def draw_tolerance(random: Random, query: Query) -> Query:
     """The same query, sometimes with an error: sites keep some records back."""
     drawn, finally_ = random.random(), random.choice((Finally.BOUNDED, Finally.EXACT))
-    has_groups = not query.holds_states and query.sessions is msgspec.UNSET
-    if drawn >= TOLERANCE_SHARE or not has_groups or rows_max_of(query) is not None:
+    if drawn >= TOLERANCE_SHARE or not has_groups(query) or rows_max_of(query) is not None:
         return query
     column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, 0.5)
     partials = (Partial(COUNT, "bigint", "sum"),)
     return msgspec.structs.replace(
         query,
         program=msgspec.structs.replace(query.program, partials=partials),
-        tolerance=Tolerance((column,), finally_),
+        tolerance=msgspec.UNSET if drawn < LATER_SHARE else Tolerance((column,), finally_),
+    )
+
+
+def has_groups(query: Query) -> bool:
+    return not query.holds_states and query.sessions is msgspec.UNSET
+
+
+def draw_settings(random: Random, query: Query) -> Settings:
+    """Others for a query that runs: an error only where it has been prepared for one."""
+    column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, random.choice((0.5, 0.8)))
+    finally_ = random.choice((Finally.BOUNDED, Finally.EXACT))
+    is_prepared = any(one.name == COUNT for one in query.program.partials)
+    has_error = random.random() < 0.6 and is_prepared and has_groups(query)
+    return msgspec.structs.replace(
+        Settings.of(query),
+        deadline_s=random.choice((4.0, 8.0, 12.0)),
+        revise_every_s=random.choice((1.0, 3.0)),
+        waits=random.random() < 0.3,
+        tolerance=Tolerance((column,), finally_) if has_error else None,
     )
 
 

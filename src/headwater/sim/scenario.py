@@ -18,7 +18,14 @@ from headwater.plan.part import Part
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
-from headwater.sim.faults.faults import Fault, Field, draw_faults, draw_liar, draw_slow_machines
+from headwater.sim.faults.faults import (
+    Fault,
+    Field,
+    draw_alters,
+    draw_faults,
+    draw_liar,
+    draw_slow_machines,
+)
 from headwater.sim.query_kinds import (
     PAST_S,
     draw_growing,
@@ -144,6 +151,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
             *draw_faults(Random(f"faults {seed}"), field),
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
             *draw_liar(Random(f"liar {seed}"), field),
+            *draw_alters(Random(f"alters {seed}"), field),
         ),
         faults_until_s=faults_until_s,
         end_s=faults_until_s + grace_s,

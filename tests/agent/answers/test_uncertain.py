@@ -9,26 +9,13 @@ import pyarrow as pa
 import pytest
 
 from headwater.agent.answers.uncertain import with_uncertain
+from headwater.algebra.remainders.tolerance import ChosenRows
 from headwater.cli.show.headline import headline
-from headwater.plan.query import Query
 from headwater.root.said.envelope import Envelope, Trigger
 from headwater.root.said.withheld import StatedError, StatedErrors, UncertainRows
-from headwater.sql.compile import compile_statements
 
-KEPT = StatedErrors((StatedError("total", "600", 5.0, None, 9.0, True),), keys=2)
-
-
-def query_of(rest: str, options: str = "error = '600'") -> Query:
-    (query,) = compile_statements(
-        "CREATE SOURCE r (ts TIMESTAMP, word STRING, b BIGINT) "
-        "WITH (format = 'json', path = 'a.log', time = 'ts'); "
-        f"CREATE STREAM s WITH ({options}) AS SELECT word, sum(abs(b)) AS total FROM r "
-        f"GROUP BY window(ts, '1 minute'), word {rest}",
-        root="a",
-        installer="a",
-        next_counter=1,
-    )
-    return query
+ERRORS = (StatedError("total", "600", 5.0, None, 9.0, True),)
+KEPT = StatedErrors(ERRORS, keys=2, chosen=ChosenRows("total", 3, is_never_negative=True))
 
 
 def envelope(withheld: StatedErrors = KEPT) -> Envelope:
@@ -53,14 +40,11 @@ def envelope(withheld: StatedErrors = KEPT) -> Envelope:
     )
 
 
-LARGEST = query_of("ORDER BY total DESC LIMIT 3")
-
-
 @pytest.mark.parametrize("type_", [pa.int64(), pa.float64(), pa.decimal128(20, 2)])
 def test_it_names_the_rows_that_are_near_to_the_last_place(type_: pa.DataType) -> None:
     values = [Decimal(40), Decimal(14), Decimal(10)]
     rows = pa.table({"total": pa.array(values, pa.decimal128(20, 2)).cast(type_)})
-    said = with_uncertain(envelope(), LARGEST, rows)
+    said = with_uncertain(envelope(), rows)
     assert said.withheld.uncertain == UncertainRows("total", below=15.0, rows=2, of=3)
     shown = headline(msgspec.to_builtins(said))
     assert "2 of 3 rows may not be among the largest: those with total below 15" in shown
@@ -68,16 +52,16 @@ def test_it_names_the_rows_that_are_near_to_the_last_place(type_: pa.DataType) -
 
 def test_rows_that_come_in_pieces_are_looked_at_together() -> None:
     pieces = [pa.table({"total": [40]}), pa.table({"total": pa.array([None, 14], pa.int64())})]
-    found = with_uncertain(envelope(), LARGEST, pieces).withheld.uncertain
+    found = with_uncertain(envelope(), pieces).withheld.uncertain
     assert found == UncertainRows("total", below=5.0, rows=1, of=3)
 
 
-@pytest.mark.parametrize("rest", ["", "ORDER BY total DESC"])
-def test_an_answer_that_has_all_rows_has_none_that_do_not_belong(rest: str) -> None:
-    assert with_uncertain(envelope(), query_of(rest), pa.table({"total": [1]})) == envelope()
+def test_an_answer_that_has_all_rows_has_none_that_do_not_belong() -> None:
+    every = envelope(StatedErrors(ERRORS, keys=2))
+    assert with_uncertain(every, pa.table({"total": [1]})) == every
 
 
 def test_where_nothing_was_kept_back_nothing_is_said() -> None:
     whole = envelope(StatedErrors())
-    assert with_uncertain(whole, LARGEST, pa.table({"total": [1, 1, 1]})) == whole
-    assert with_uncertain(envelope(), LARGEST, None) == envelope()
+    assert with_uncertain(whole, pa.table({"total": [1, 1, 1]})) == whole
+    assert with_uncertain(envelope(), None) == envelope()

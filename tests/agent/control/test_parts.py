@@ -65,6 +65,9 @@ class Agents:
         for runtime in self._runtimes:
             await runtime.stop()
 
+    def runtime(self, site: str) -> SiteRuntime:
+        return next(one for one in self._runtimes if one.site == site)
+
     async def ask(self, site: str, name: str, **payload: Any) -> Any:
         return await self.desks[site].handle(name, payload)
 

@@ -35,6 +35,7 @@ from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.codec import _LAYOUTS, Codec
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -46,7 +47,8 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
 from headwater.plan.sources.source import Source, SourceFormat
@@ -194,6 +196,21 @@ installs = st.builds(
     age_s=times,
 )
 removes = st.builds(Remove, st.builds(QueryId, names, names, numbers), names, numbers)
+alters = st.builds(
+    Alter,
+    st.builds(QueryId, names, names, numbers),
+    names,
+    numbers,
+    numbers,
+    numbers.map(lambda n: n & 0xFFFF),
+    st.builds(
+        Settings,
+        deadline_s=st.floats(0.0, 1e10),
+        revise_every_s=st.floats(0.0, 1e10),
+        waits=st.booleans(),
+        options=st.lists(st.tuples(names, names), max_size=3).map(tuple),
+    ),
+)
 counts = st.builds(
     Count,
     names,
@@ -201,6 +218,7 @@ counts = st.builds(
     numbers,
     st.lists(names, max_size=3).map(tuple),
     st.lists(removes, max_size=2).map(tuple),
+    st.lists(st.tuples(names, numbers), max_size=2).map(tuple),
 )
 moments = st.floats(-1e12, 1e12)
 places = st.builds(
@@ -228,6 +246,7 @@ messages: st.SearchStrategy[Message] = st.one_of(
     ),
     acks.map(AckMessage),
     st.builds(CommandMessage, installs | removes, st.none() | counts),
+    st.builds(AlterMessage, alters, st.none() | counts),
     st.builds(
         CommandsKnown,
         st.lists(counts, max_size=3).map(tuple),
@@ -284,7 +303,7 @@ FULL = [
         (14, 15), "why", ["hub"]),), is_clock_unconfirmed=True, digests=(BlockDigest(first=100,
         last=127, digest=b"d" * 16), BlockDigest(first=128, last=FOREVER - 1, digest=b"e" * 16)),
         closes=(Closes(first=128, last=140, asked=77, closes=((128, 1), (131, 3))),),
-        remarks=(Remark("no file", "no file matches 'a'"),),
+        remarks=(Remark("no file", "no file matches 'a'"),), settings=((1, 20), (2, 24)),
     ),
     Heartbeat(
         sent_s=1.5, echo_s=1.0, echo_held_s=0.25, digest=7, roots=(RootPulse(root=1, age_s=2.0,

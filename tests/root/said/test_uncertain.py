@@ -14,15 +14,12 @@ NOTHING = -np.inf
 """As NULL is said."""
 
 
-def stated(largest: float) -> StatedErrors:
-    return StatedErrors((StatedError("n", "5", largest, None, largest, True),), keys=1)
-
-
 def unsure(
     values: list[float], *, count: int, off: float, is_never_negative: bool = True
 ) -> UncertainRows | None:
     chosen = ChosenRows("n", count, is_never_negative)
-    return uncertain_rows(chosen, stated(off), np.array(values))
+    column = StatedError("n", "5", off, None, off, True)
+    return uncertain_rows(StatedErrors((column,), keys=1, chosen=chosen), np.array(values))
 
 
 def test_rows_nearer_to_the_last_place_than_what_may_be_off_are_not_sure() -> None:

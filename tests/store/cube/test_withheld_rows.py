@@ -36,7 +36,7 @@ def finally_(request: pytest.FixtureRequest) -> Finally:
 def user(open_cube: Callable[..., CubeUser], finally_: Finally) -> CubeUser:
     opened = open_cube(
         retention=RetentionConfig(retention_s=1e9),
-        allowance_of=lambda query: Allowance(tolerance(finally_), 1),
+        allowance_of=lambda query, pane: Allowance(tolerance(finally_), 1),
     )
     opened.install()
     return opened
@@ -93,7 +93,7 @@ def test_of_several_updates_the_last_tells_it(
     open_cube: Callable[..., CubeUser], finally_: Finally
 ) -> None:
     user = open_cube(
-        summary_bytes_max=64, allowance_of=lambda query: Allowance(tolerance(finally_), 1)
+        summary_bytes_max=64, allowance_of=lambda query, pane: Allowance(tolerance(finally_), 1)
     )
     user.install()
     user.commit(*PAGES, (101, "/huge", 800), (101, "/wide", 700))
@@ -156,7 +156,7 @@ def test_retention_takes_what_is_owed_for_not_acknowledged(
     what nobody waits for."""
     user = open_cube(
         retention=RetentionConfig(retention_s=50.0),
-        allowance_of=lambda query: Allowance(tolerance(finally_), 1),
+        allowance_of=lambda query, pane: Allowance(tolerance(finally_), 1),
     )
     user.install()
     user.commit(*PAGES)
@@ -171,7 +171,7 @@ def test_what_is_rehearsed_is_sent_and_counted(
     open_cube: Callable[..., CubeUser], finally_: Finally
 ) -> None:
     user = open_cube(
-        allowance_of=lambda query: Allowance(tolerance(finally_), 1, is_rehearsed=True)
+        allowance_of=lambda query, pane: Allowance(tolerance(finally_), 1, is_rehearsed=True)
     )
     user.install()
     user.commit(*PAGES, (102, "/alone", 3))

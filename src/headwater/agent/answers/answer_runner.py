@@ -215,7 +215,6 @@ class AnswerRunner:
                 answer.kept_through,
                 with_uncertain(
                     request.envelope.without(left_out.get(request.window, LeftOut())),
-                    query,
                     rows.get(request.window),
                 ),
             )

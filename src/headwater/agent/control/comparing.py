@@ -1,4 +1,5 @@
-"""What running a file would change: of its streams each is new, the same as what runs, or another.
+"""What running a file would change: of its streams each is new, the same as what runs, another only
+in settings, or another.
 
 A stream that is installed anew under its name ends the former one, and begins with nothing: its
 open windows get no more answers, and what sites have read is not read again for it. So whoever runs
@@ -16,9 +17,12 @@ import msgspec
 from headwater.agent.control import control_api as api
 from headwater.agent.control.install import check_against_live, compile_here
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.settings_lines import statement_of
 from headwater.agent.view.stream_lines import begin_text, installed_line
 from headwater.errors import HeadwaterError
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
+from headwater.sql.alter import written_options
 from headwater.sql.compile import compile_statements
 
 
@@ -44,10 +48,21 @@ def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> a
     text = text_of(wanted[0])
     if not live:
         return api.Compared(wanted[0].stream, api.Standing.NEW, text)
-    former = text_of(live[0])
+    install = runtime.node.peer.live_queries()[str(live[0].id)]
+    former = statement_of(install, install.settings)
     running = tuple(installed_line(runtime, query) for query in live)
-    if _meanings(runtime, text) == _meanings(runtime, former):
+    now, before = _meanings(runtime, text), _meanings(runtime, former)
+    if now == before:
         return api.Compared(wanted[0].stream, api.Standing.SAME, text, former, running)
+    if _but_for_settings(now) == _but_for_settings(before) and _may_alter(live[0]):
+        return api.Compared(
+            wanted[0].stream,
+            api.Standing.ALTERED,
+            text,
+            former,
+            running,
+            settings=", ".join(f"{n} = {v}" for n, v in written_options(wanted[0].program.text)),
+        )
     return api.Compared(
         wanted[0].stream,
         api.Standing.CHANGED,
@@ -79,6 +94,17 @@ def _meanings(runtime: SiteRuntime, text: str) -> list[Query] | str:
     except HeadwaterError:
         return text
     return [_without_texts(query) for query in queries]
+
+
+def _but_for_settings(queries: list[Query] | str) -> list[Query] | str:
+    """The same for all settings, as if there were none to choose."""
+    if isinstance(queries, str):
+        return queries
+    return [msgspec.structs.replace(Settings().on(query), needs=msgspec.UNSET) for query in queries]
+
+
+def _may_alter(query: Query) -> bool:
+    return not query.ends and query.numbers is None
 
 
 def _without_texts(query: Query) -> Query:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from headwater.agent.control import control_api as api
+from headwater.agent.control.altering import prepared_alter
 from headwater.agent.control.comparing import compared
 from headwater.agent.control.explaining import explained
 from headwater.agent.control.giving import given, prepared, prepared_removal
@@ -108,6 +109,7 @@ REQUESTS: Mapping[str, _Request] = {
     api.PREPARE_REMOVAL: _Request(
         api.StreamRequest, lambda here, asked: prepared_removal(here, asked.stream)
     ),
+    api.PREPARE_ALTER: _Request(api.AlterRequest, prepared_alter),
     api.GIVE: _Request(api.GiveRequest, given),
     api.EXPLAIN: _Request(api.ExplainRequest, lambda here, asked: explained(here, asked.text)),
     api.STREAMS: _Request(api.StreamsRequest, _streams),

@@ -13,6 +13,7 @@ import msgspec
 
 PREPARE = "prepare"
 PREPARE_REMOVAL = "prepare removal"
+PREPARE_ALTER = "prepare settings"
 GIVE = "give"
 EXPLAIN = "explain"
 STREAMS = "streams"
@@ -39,6 +40,8 @@ class Standing(StrEnum):
     NEW = "new"
     SAME = "same"
     CHANGED = "changed"
+    ALTERED = "altered"
+    """Only in settings, which can change while it runs."""
 
 
 class PrepareRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,6 +60,41 @@ class Prepared(msgspec.Struct, frozen=True):
     sites: tuple[str, ...]
 
 
+class AlterRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    stream: str
+    settings: str
+    """As they stand between the brackets of SET."""
+    is_whole: bool = False
+    """What is not among them is as by default, instead of as it is."""
+
+
+class Altered(msgspec.Struct, frozen=True):
+    """Other settings of a stream, or of a part of it."""
+
+    stream: str
+    id: str
+    settings: int
+    """Their number."""
+    changes: str
+    begins: str
+    """The start of the first window for which they hold, as text."""
+    sites: int
+    """How many are asked to go by them."""
+
+
+class PreparedAlter(msgspec.Struct, frozen=True):
+    """As ``Prepared``; no words: nothing would change."""
+
+    words: tuple[bytes, ...]
+    altered: tuple[Altered, ...]
+    """What each of them does."""
+    installer: str
+    home: str
+    sites: tuple[str, ...]
+    text: str
+    """The source and the stream, with the settings that it has."""
+
+
 class Installed(msgspec.Struct, frozen=True):
     stream: str
     id: str
@@ -67,7 +105,8 @@ class Installed(msgspec.Struct, frozen=True):
     part: str = ""
     """Of a stream with several roots: which one, as text."""
     change: str = "installed"
-    """installed; unchanged: it was there already, and goes on; replaces and the former id."""
+    """installed; unchanged: it was there already, and goes on; altered: the same, with other
+    settings; replaces and the former id."""
     refused: str = ""
     """Why the agent that was asked does not do its own part in it; others may do theirs."""
 
@@ -87,6 +126,8 @@ class Compared(msgspec.Struct, frozen=True):
     """If it is replaced: with what the new one begins, as text."""
     results: tuple[str, ...] = ()
     """Where the answers so far lie and stay: of each that runs."""
+    settings: str = ""
+    """If only settings are others: as the file has them, in the form of SET."""
 
 
 class ComparedReply(msgspec.Struct, frozen=True):
@@ -105,6 +146,7 @@ class GiveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     installs: tuple[SignedCommand, ...] = ()
     removals: tuple[SignedCommand, ...] = ()
+    alters: tuple[SignedCommand, ...] = ()
 
 
 class RunReply(msgspec.Struct, frozen=True):
@@ -149,6 +191,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """That stand at its root: ``headwater alarms`` there has them."""
     clocks: str = ""
     """By age: where the root's clock is unconfirmed, as the root knows it."""
+    settings: str = ""
+    """Where settings were altered: those that hold, and those that are to come."""
     former: int = 0
     """Former queries of this name of which answers are left: ``headwater streams --former``."""
 

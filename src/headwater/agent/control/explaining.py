@@ -10,9 +10,11 @@ from textwrap import indent
 from headwater.agent.control.control_api import ExplainReply
 from headwater.agent.control.install import compile_here, plan_here, usable_coordinates
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.settings_lines import settings_lines
 from headwater.algebra.coordinate import Coordinate
 from headwater.errors import QueryRefused
 from headwater.placement.tree_latency import MOST, latency_to_root_s, most_within_s
+from headwater.plan.command import Install
 from headwater.plan.query import Query, QueryId
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
@@ -25,18 +27,27 @@ PICTURED_MAX = 40
 
 
 def explained(runtime: SiteRuntime, text: str) -> ExplainReply:
-    queries = _named(runtime, text.strip()) or compile_here(runtime, text)
-    return ExplainReply(tuple(_explained(runtime, query) for query in queries))
+    named = _named(runtime, text.strip())
+    if named:
+        return ExplainReply(tuple(_explained_running(runtime, install) for install in named))
+    return ExplainReply(tuple(_explained(runtime, one) for one in compile_here(runtime, text)))
 
 
-def _named(runtime: SiteRuntime, text: str) -> list[Query]:
-    """The installed queries of a stream, where the text is a name and no statement."""
+def _explained_running(runtime: SiteRuntime, install: Install) -> str:
+    """By the settings that it has last, whether or not they hold yet."""
+    text = _explained(runtime, install.settings.newest.on(install.query))
+    lines = settings_lines(runtime, install)
+    return text + (f"\nsettings\n{indent(chr(10).join(lines), '  ')}\n" if lines else "")
+
+
+def _named(runtime: SiteRuntime, text: str) -> list[Install]:
+    """The installs of a stream, where the text is a name and no statement."""
     if re.fullmatch(NAME_PATTERN, text) is None:
         return []
-    live = [install.query for install in runtime.node.peer.live_queries().values()]
-    found = [query for query in live if text in (query.id.name, query.stream)]
+    live = list(runtime.node.peer.live_queries().values())
+    found = [one for one in live if text in (one.query.id.name, one.query.stream)]
     if not found:
-        streams = sorted({query.stream for query in live})
+        streams = sorted({one.query.stream for one in live})
         known = choices("streams", streams, near=text)
         raise QueryRefused(f"no stream `{text}` is installed{known}")
     return found

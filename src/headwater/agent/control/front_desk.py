@@ -20,15 +20,15 @@ from headwater.agent.control.rights import Asked, Right, Rights
 from headwater.errors import ConfigurationError, HeadwaterError, NotAuthorised
 from headwater.net.control.control import Caller
 from headwater.net.identity.identity import Identity, Role
-from headwater.net.values.words import query_in, removal_in
-from headwater.plan.command import Remove
+from headwater.net.values.words import alteration_in, query_in, removal_in
+from headwater.plan.command import Alter, Remove
 from headwater.plan.query import Query
 
 OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
 OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)
-PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL)
+PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL, api.PREPARE_ALTER)
 
 Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Compile = Callable[[str], list[Query]]
@@ -91,6 +91,8 @@ class FrontDesk:
             return self._of_live(Right.READ, stream)
         if name == api.PREPARE_REMOVAL:
             return self._of_live(Right.REMOVE, stream)
+        if name == api.PREPARE_ALTER:
+            return self._of_live(Right.INSTALL, stream)
         if name in (api.PREPARE, api.COMPARE):
             queries = self._compiled(str(payload.get("text", "")))
             return _of(Right.INSTALL, queries) or [Asked(Right.INSTALL)]
@@ -107,6 +109,11 @@ class FrontDesk:
         for removal in given.removals:
             signer = Identity(federation, Role.OPERATOR, removal.operator)
             live = self._of_live(Right.REMOVE, str(removal.id))
+            for asked, who in product(live, (caller.identity, signer)):
+                _refuse_for(self._rights.objection(who, asked))
+        for alter in given.alters:
+            signer = Identity(federation, Role.OPERATOR, alter.operator)
+            live = self._of_live(Right.INSTALL, str(alter.id))
             for asked, who in product(live, (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))
 
@@ -178,6 +185,7 @@ class Given(msgspec.Struct, frozen=True):
     installs: tuple[tuple[Query, str], ...]
     """Each with the operator who has signed it."""
     removals: tuple[Remove, ...]
+    alters: tuple[Alter, ...]
 
 
 def _given(payload: dict[str, Any]) -> Given:
@@ -185,9 +193,11 @@ def _given(payload: dict[str, Any]) -> Given:
         request = msgspec.convert(payload, api.GiveRequest)
         queries = [query_in(one.word) for one in request.installs]
         removals = [removal_in(one.word) for one in request.removals]
+        alters = [alteration_in(one.word) for one in request.alters]
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"give: wanted commands as they were prepared, {error}") from None
-    return Given(tuple((query, operator) for query, _, operator in queries), tuple(removals))
+    installs = tuple((query, operator) for query, _, operator in queries)
+    return Given(installs, tuple(removals), tuple(alters))
 
 
 def _given_as_text(payload: dict[str, Any]) -> dict[str, Any]:
@@ -201,6 +211,16 @@ def _given_as_text(payload: dict[str, Any]) -> dict[str, Any]:
             for query, operator in given.installs
         ],
         "remove": [{"id": str(one.id), "operator": one.operator} for one in given.removals],
+        "alter": [
+            {
+                "id": str(one.id),
+                "operator": one.operator,
+                "settings": one.number,
+                "first_pane": one.first_pane,
+                "text": one.settings.text(),
+            }
+            for one in given.alters
+        ],
     }
 
 

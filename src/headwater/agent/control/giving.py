@@ -10,13 +10,14 @@ from __future__ import annotations
 import msgspec
 
 from headwater.agent.control import control_api as api
+from headwater.agent.control.altering import check_first
 from headwater.agent.control.install import planned, prepare, prepare_removal
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.stream_lines import installed_line
 from headwater.algebra.words.proof import Proof
 from headwater.errors import ConfigurationError
-from headwater.net.values.words import command_word, query_in, removal_in
-from headwater.plan.command import Command, Install, Remove
+from headwater.net.values.words import alteration_in, command_word, query_in, removal_in
+from headwater.plan.command import Alter, Command, Install, Remove
 from headwater.plan.query import Query
 
 
@@ -53,9 +54,12 @@ def give(runtime: SiteRuntime, request: api.GiveRequest) -> list[Query]:
     """All commands, or none where one of them would be refused. The queries that were installed."""
     installs = [_install(runtime, one) for one in request.installs]
     removals = [_removal(one) for one in request.removals]
-    commands: list[Command] = [*removals, *installs]
+    alters = [_alter(one) for one in request.alters]
+    commands: list[Command] = [*removals, *installs, *alters]
     for command in commands:
         _require_signed(runtime, command)
+    for alter in alters:
+        check_first(runtime, alter)
     for command in commands:
         runtime.command(command)
     return [install.query for install in installs]
@@ -74,6 +78,10 @@ def _install(runtime: SiteRuntime, signed: api.SignedCommand) -> Install:
 
 def _removal(signed: api.SignedCommand) -> Remove:
     return msgspec.structs.replace(removal_in(signed.word), proof=_proof(signed))
+
+
+def _alter(signed: api.SignedCommand) -> Alter:
+    return msgspec.structs.replace(alteration_in(signed.word), proof=_proof(signed))
 
 
 def _proof(signed: api.SignedCommand) -> Proof:

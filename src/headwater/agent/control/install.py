@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.settings_lines import statement_of
 from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
-from headwater.plan.query import Query
+from headwater.plan.query import Query, TimeKind
 from headwater.plan.tree import Tree
 from headwater.sql.compile import compile_statements, numbered
 from headwater.sql.read.streams import INSTALL_SLACK_US
@@ -34,22 +35,29 @@ def compile_here(
     """The queries of a file as this site would command them, numbered from 1. Raises
     ``QueryRefused``."""
 
-    def root_now_us(root: str) -> int | None:
-        clock = runtime.node.peer.root_clock(root)
-        return None if clock is None else int((runtime.now_s() + clock.offset_s) * 1e6)
-
     return compile_statements(
         text,
         root=runtime.roster.home,
         installer=runtime.site,
         next_counter=1,
         now_us=int(_sites_clock_s(runtime) * 1e6),
-        root_now_us=root_now_us,
+        root_now_us=lambda root: _root_clock_us(runtime, root),
         begin=begin,
         slack_us=slack_us,
         ends=ends,
         known_sites=runtime.roster.sites,
     )
+
+
+def _root_clock_us(runtime: SiteRuntime, root: str) -> int | None:
+    clock = runtime.node.peer.root_clock(root)
+    return None if clock is None else int((runtime.now_s() + clock.offset_s) * 1e6)
+
+
+def root_now_us(runtime: SiteRuntime, query: Query) -> int:
+    """By the clocks that number the query's windows."""
+    by_age = _root_clock_us(runtime, query.root) if query.time is TimeKind.AGE else None
+    return int(_sites_clock_s(runtime) * 1e6) if by_age is None else by_age
 
 
 def _sites_clock_s(runtime: SiteRuntime) -> float:
@@ -171,24 +179,27 @@ def _name_text(query: Query) -> str:
 
 
 def statements_of(runtime: SiteRuntime, stream: str) -> str:
-    """A stream and its source as they were written: whoever installs them anew resumes it. What a
-    site has declined it never takes back, so the same question goes on as another query."""
-    query = _of_stream(runtime, stream)[0]
-    return f"{query.program.source.text.rstrip().rstrip(';')};\n{query.program.text}"
+    """A stream and its source as they were written, with the settings of today: whoever installs
+    them anew resumes it. What a site has declined it never takes back, so the same question goes on
+    as another query."""
+    install = of_stream(runtime, stream)[0]
+    return statement_of(install, install.settings)
 
 
 def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
     """What ends the stream of this name everywhere, with all its parts."""
-    found = _of_stream(runtime, stream)
+    found = of_stream(runtime, stream)
     return [
-        Remove(id=query.id, installer=runtime.site, counter=runtime.next_counter())
-        for query in found
+        Remove(id=one.query.id, installer=runtime.site, counter=runtime.next_counter())
+        for one in found
     ]
 
 
-def _of_stream(runtime: SiteRuntime, stream: str) -> list[Query]:
-    live = [one.query for one in runtime.node.peer.live_queries().values()]
-    found = [query for query in live if query.stream == stream]
+def of_stream(runtime: SiteRuntime, stream: str) -> list[Install]:
+    """All parts of it. Raises ``ConfigurationError`` where none runs."""
+    installs = list(runtime.node.peer.live_queries().values())
+    live = [one.query for one in installs]
+    found = [one for one in installs if one.query.stream == stream]
     if not found:
         for query in live:
             if query.part is not None and query.id.name == stream:

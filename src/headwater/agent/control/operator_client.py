@@ -7,6 +7,7 @@ something else signed than what was asked for.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
@@ -15,9 +16,12 @@ import msgspec
 from headwater.agent.control import control_api as api
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import OperatorSignature
-from headwater.net.values.words import query_in, removal_in
-from headwater.plan.command import Install, Remove
+from headwater.net.values.words import alteration_in, query_in, removal_in
+from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX, Settings
+from headwater.plan.command import Alter, Command, Install
 from headwater.plan.query import Query
+from headwater.sql.alter import file_with, merged_options, written_options
+from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
 from headwater.sql.read.statements import StreamStatement, read_statements
 
@@ -60,6 +64,55 @@ async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
     return api.RemoveReply(", ".join(str(removal.id) for removal in removals))
 
 
+async def alter_stream(
+    ask: Ask,
+    stream: str,
+    settings: str,
+    signature: OperatorSignature,
+    *,
+    is_whole: bool = False,
+    now_s: Callable[[], float] = time.time,
+) -> tuple[api.Altered, ...]:
+    """Change settings of a stream that runs; nothing: it has them already."""
+    request = api.AlterRequest(stream, settings, is_whole)
+    reply = await ask(api.PREPARE_ALTER, msgspec.to_builtins(request))
+    prepared = msgspec.convert(reply, api.PreparedAlter)
+    alters = [alteration_in(word) for word in prepared.words]
+    for alter in alters:
+        _require_asked(alter, request, prepared, now_s=now_s())
+    if alters:
+        signed = tuple(_signed(signature, alter) for alter in alters)
+        await _give(ask, api.GiveRequest(alters=signed))
+    return prepared.altered
+
+
+def _require_asked(
+    alter: Alter, request: api.AlterRequest, prepared: api.PreparedAlter, *, now_s: float
+) -> None:
+    """That it is about this stream, and has the settings that were asked for: the statement is the
+    agent's to tell, what follows of it and of the settings is compiled here."""
+    options = read_settings(request.settings) if request.settings.strip() else ()
+    former = () if request.is_whole else written_options(prepared.text)
+    wanted = merged_options(former, options) if options else former
+    made = compile_statements(
+        file_with(prepared.text, wanted),
+        root=prepared.home,
+        installer=prepared.installer,
+        next_counter=1,
+        known_sites=prepared.sites,
+    )
+    found = [one for one in made if one.id.name == alter.id.name and one.stream == request.stream]
+    is_it = bool(found) and msgspec.structs.replace(alter.settings, options=()) == Settings.of(
+        found[0]
+    )
+    ahead_s = found[0].window.pane_start_us(alter.first_pane) / 1e6 - now_s if found else 0.0
+    if not is_it or alter.settings.options != wanted or abs(ahead_s) > SETTINGS_AHEAD_US_MAX / 1e6:
+        raise HeadwaterError(
+            f"the agent has made other settings of {alter.id} than were asked for, or for another "
+            "time; nothing is signed. Compare the versions: headwater --version"
+        )
+
+
 async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RunReply:
     """Install a stream anew as it was written. What is signed is a new command of this operator, so
     it must at least be for that stream and no other; ``headwater explain`` shows the rest."""
@@ -78,7 +131,7 @@ async def _give(ask: Ask, request: api.GiveRequest) -> Any:
     return await ask(api.GIVE, msgspec.to_builtins(request))
 
 
-def _signed(signature: OperatorSignature, command: Install | Remove) -> api.SignedCommand:
+def _signed(signature: OperatorSignature, command: Command) -> api.SignedCommand:
     proof = signature.sign(command).proof
     assert proof is not None, "it has been signed a moment ago"
     return api.SignedCommand(proof.word, proof.signature, proof.key, proof.certificate)

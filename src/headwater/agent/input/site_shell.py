@@ -52,6 +52,10 @@ class SiteShell:
         except HeadwaterError as error:
             self._note("feeder", "source refused", f"{query.id}: {error}")
 
+    def alter(self, altered: fx.Altered) -> None:
+        """What the cube makes from now on goes by them."""
+        self._stores.book.alter(altered.query, altered.settings)
+
     def withdraw(self, withdrawn: fx.Withdrawn) -> None:
         self._feeder.withdraw(withdrawn.query)
 

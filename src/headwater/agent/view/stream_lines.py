@@ -13,6 +13,7 @@ from headwater.agent.control.control_api import Installed, StreamLine, StreamsRe
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
+from headwater.agent.view.settings_lines import settings_text
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
@@ -55,6 +56,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         remarks=_remarks_text(runtime, query),
         alarms=0 if root is None else len(root.alarms),
         clocks=_clocks_text(runtime, query),
+        settings=_settings_text(runtime, query),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line
@@ -191,6 +193,11 @@ def _clocks_text(runtime: SiteRuntime, query: Query) -> str:
     root = runtime.node.root(str(query.id))
     unconfirmed = () if root is None else root.table.unconfirmed()
     return unconfirmed_text(unconfirmed) if unconfirmed else ""
+
+
+def _settings_text(runtime: SiteRuntime, query: Query) -> str:
+    install = runtime.node.peer.live_queries().get(str(query.id))
+    return "" if install is None else settings_text(runtime, install)
 
 
 def deaths_of(runtime: SiteRuntime, query: Query) -> tuple[Death, ...]:

@@ -50,7 +50,7 @@ class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
         return ErrorBound(self.form, self.size)
 
 
-class ChosenRows(msgspec.Struct, frozen=True, array_like=True):
+class ChosenRows(msgspec.Struct, frozen=True):
     """An answer has only the rows that are largest by one of these columns: ORDER BY column DESC
     LIMIT n."""
 

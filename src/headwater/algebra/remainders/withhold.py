@@ -8,6 +8,7 @@ Values are looked at as doubles. Where that can change them, stated errors are r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
@@ -41,6 +42,10 @@ class Allowance(msgspec.Struct, frozen=True):
     def keeps_rest(self) -> bool:
         """Whether nobody asks for what is withheld."""
         return self.tolerance.finally_ == "bounded"
+
+
+AllowanceOf: TypeAlias = Callable[[str, int], Allowance | None]
+"""By query and pane; None: nothing may be kept back of it."""
 
 
 class Withheld(msgspec.Struct, frozen=True):

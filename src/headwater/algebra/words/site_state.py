@@ -177,5 +177,8 @@ class SiteState(msgspec.Struct, frozen=True):
     """What the root has asked for: where the digest of a range differs."""
     remarks: tuple[Remark, ...] = ()
     """About its input, as it is now; told as seldom as the tally."""
+    settings: tuple[tuple[int, int], ...] = ()
+    """By which settings of the query it goes: (number, from which pane on), by number. Before them,
+    and where it says nothing, by those of the install."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

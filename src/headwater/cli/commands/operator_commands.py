@@ -1,5 +1,5 @@
-"""What operators ask a running federation: streams, sites, watch, why, alarms, remove and
-resume."""
+"""What operators ask a running federation: streams, sites, watch, why, alarms, remove, resume and
+alter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,17 @@ At = Annotated[
 File = Annotated[Path, typer.Argument(help="SQL: CREATE SOURCE and CREATE STREAM statements.")]
 Stream = Annotated[str, typer.Argument(help="The name of the stream.")]
 TROUBLES = frozenset(
-    ("part", "trouble", "spark_deaths", "unread", "remarks", "alarms", "clocks", "former")
+    (
+        "part",
+        "trouble",
+        "spark_deaths",
+        "unread",
+        "remarks",
+        "alarms",
+        "clocks",
+        "settings",
+        "former",
+    )
 )
 """Of a stream, what a table shows only where there is some."""
 
@@ -45,7 +55,7 @@ R = TypeVar("R")
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (streams, sites, watch, why, alarms, remove, resume):
+    for command in (streams, sites, watch, why, alarms, remove, resume, alter):
         app.command(command.__name__)(command)
 
 
@@ -205,6 +215,44 @@ def resume(
 
     reply = command(federation, at, lambda ask, signature: resume_stream(ask, stream, signature))
     print_listing(listing_of(api.Installed, reply.installed), output)
+
+
+def alter(
+    stream: Stream,
+    settings: Annotated[
+        str, typer.Argument(help="As in SET: error = '0.5 % of total', staleness = '5 s'.")
+    ],
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
+) -> None:
+    """Change settings of a stream that runs, from a window on: error, finally, deadline, staleness,
+    answer, revise_every.
+
+    It goes on under its id; what is not named stays as it is. error = 'none' ends an error.
+    """
+    print_altered(altered(federation, at, stream, settings), stream, output)
+
+
+def altered(
+    federation: Path | None, at: str | None, stream: str, settings: str, *, is_whole: bool = False
+) -> tuple[api.Altered, ...]:
+    from headwater.agent.control.operator_client import alter_stream
+    from headwater.cli.reach import command
+
+    return command(
+        federation,
+        at,
+        lambda ask, sign: alter_stream(ask, stream, settings, sign, is_whole=is_whole),
+    )
+
+
+def print_altered(found: tuple[api.Altered, ...], stream: str, output: OutputFormat | None) -> None:
+    if found:
+        print_listing(listing_of(api.Altered, found), output)
+        say(f"{stream} goes on: no window is lost, and a site that hears late goes by it later")
+    else:
+        say(f"nothing is changed: {stream} runs with these settings already")
 
 
 def read_sql(file: Path) -> str:

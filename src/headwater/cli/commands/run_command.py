@@ -18,8 +18,17 @@ import typer
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.control_api import Compared, Installed
-from headwater.cli.commands.operator_commands import At, Federation, File, ask, listing_of, read_sql
-from headwater.cli.show.output import ListingOutput, print_listing, say
+from headwater.cli.commands.operator_commands import (
+    At,
+    Federation,
+    File,
+    altered,
+    ask,
+    listing_of,
+    print_altered,
+    read_sql,
+)
+from headwater.cli.show.output import ListingOutput, OutputFormat, print_listing, say
 from headwater.errors import ConfigurationError, HeadwaterError, QueryRefused
 
 EXIT_DECLINED = 1
@@ -46,14 +55,32 @@ def run(
 ) -> None:
     """Install the streams of a file, all or none.
 
-    Those that run already as they are written go on as they are. One that has changed is shown, and
-    replaced if you say so: the former one ends, and its results stay. Exit code 3: it is installed,
-    and the agent that was asked does not do its own part in it, with the reason.
+    Those that run already as they are written go on as they are. One of which only settings have
+    changed goes on with them, and ALTER STREAM does that, too. Another that has changed is shown,
+    and replaced if you say so: the former one ends, and its results stay. Exit code 3: it is
+    installed, and the agent that was asked does not do its own part in it, with the reason.
     """
+    from headwater.sql.alter_statement import split_alters
+
+    text, alters = split_alters(read_sql(file))
+    if text or not alters:
+        _run_streams(text, file, replace, federation, at, output)
+    for one in alters:
+        settings = ", ".join(f"{option.name} = {option.written}" for option in one.options)
+        print_altered(altered(federation, at, one.name, settings), one.name, output)
+
+
+def _run_streams(
+    text: str,
+    file: Path,
+    replace: bool,
+    federation: Path | None,
+    at: str | None,
+    output: OutputFormat | None,
+) -> None:
     from headwater.agent.control.operator_client import only_streams, run_statements
     from headwater.cli.reach import command
 
-    text = read_sql(file)
     try:
         request = api.PrepareRequest(text)
         found = ask(federation, at, api.COMPARE, request, api.ComparedReply).streams
@@ -67,15 +94,24 @@ def run(
         say(difference(one, str(file)))
     if changed and not replace:
         _ask_to_replace(changed, file)
+    resettled = [one for one in found if one.state == api.Standing.ALTERED]
+    for one in resettled:
+        say(f"{one.stream} is altered in settings alone: {_ids(one)} goes on, and is not replaced")
+        by_file = altered(federation, at, one.stream, one.settings, is_whole=True)
+        print_altered(by_file, one.stream, output)
     installed: Sequence[Installed] = ()
-    if len(same) < len(found):
-        wanted = only_streams(text, [one.stream for one in found if one.state != api.Standing.SAME])
+    left = [one.stream for one in found if one not in (*same, *resettled)]
+    if left:
+        wanted = only_streams(text, left)
         reply = command(federation, at, lambda ask, sign: run_statements(ask, wanted, sign))
         installed = [_with_former(one, changed) for one in reply.installed]
-    else:
+    elif not resettled:
         say(f"nothing is changed: all of {file} runs already")
     goes_on = [
-        msgspec.structs.replace(query, change="unchanged") for one in same for query in one.running
+        msgspec.structs.replace(query, change=change)
+        for change, those in (("unchanged", same), ("altered", resettled))
+        for one in those
+        for query in one.running
     ]
     seldom = frozenset(("part", "refused"))
     print_listing(listing_of(api.Installed, (*goes_on, *installed), seldom=seldom), output)

@@ -50,7 +50,7 @@ def kept_back(
     stated = [
         WorstColumn(window, column)
         for window in windows
-        for column in stated_errors(tolerance, _of_window(query, sites, window)).columns
+        for column in stated_errors((tolerance,), _of_window(query, sites, window)).columns
     ]
     return KeptBack(
         rows=sum(one.rows for one in looked_at),

@@ -35,7 +35,7 @@ from headwater.net.values.words import (
     state_word,
     update_word,
 )
-from headwater.plan.command import Command, Count, Install
+from headwater.plan.command import Alter, Command, Count, Install
 
 KEY_BYTES = 8
 """Of a digest, what stands for a key. Two keys with the same ones make signatures invalid, never
@@ -53,7 +53,13 @@ class Kind(StrEnum):
     PLAN = "plan"
     COUNT = "count"
     COMMAND = "command"
+    SETTINGS = "settings"
     ROSTER = "roster"
+
+
+def kind_of(command: Command) -> Kind:
+    """Of a kind of their own: read as a removal, the words of settings would be one."""
+    return Kind.SETTINGS if isinstance(command, Alter) else Kind.COMMAND
 
 
 class OwnKey(NamedTuple):
@@ -143,7 +149,7 @@ class OperatorSignature:
 
     def sign(self, command: Command) -> Command:
         named = msgspec.structs.replace(command, operator=self.operator)
-        proof = self.prove(Kind.COMMAND, command_word(named))
+        proof = self.prove(kind_of(named), command_word(named))
         return msgspec.structs.replace(named, proof=proof)
 
     def prove(self, kind: Kind, word: bytes) -> Proof:
@@ -222,7 +228,7 @@ class KeySignatures:
 
     def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
         key_of = partial(self._others.of_operator, is_counted=is_counted)
-        return self._is_by(operator, Kind.COMMAND, command.proof, key_of)
+        return self._is_by(operator, kind_of(command), command.proof, key_of)
 
     def is_of_present_key(self, proof: Proof | None) -> bool:
         return proof is not None and proof.key == self._signer.key

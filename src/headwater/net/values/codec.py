@@ -21,11 +21,18 @@ import zstandard
 from msgspec import Meta
 
 from headwater.algebra.bounds import ORDINALS_MAX, Name, Number
-from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
 from headwater.net.identity.keyring import CertificateTold
 from headwater.net.refusal import Refusal, Refused
+from headwater.net.values.heartbeats import (
+    WireHeartbeat,
+    WirePlace,
+    beat_in,
+    place_in,
+    wire_beat,
+    wire_place,
+)
 from headwater.net.values.rows import (
     DEFAULT_ROWS_LIMITS,
     ZSTD_LEVEL,
@@ -47,8 +54,10 @@ from headwater.net.values.wire import (
 from headwater.net.values.words import (
     ack_in,
     ack_on_its_way,
+    alter_in,
     command_in,
     count_in,
+    signed_alter,
     signed_command,
     signed_count,
     signed_state,
@@ -57,6 +66,7 @@ from headwater.net.values.words import (
 from headwater.overlay.carry.state_batch import STATES_PER_MESSAGE_MAX
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -68,7 +78,6 @@ from headwater.overlay.messages import (
     SummaryMessage,
     aged,
 )
-from headwater.overlay.ways.root_pulses import PULSES_MAX, VIA_MAX, RootPulse
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 """Before its own compression, rows packed. Nobody makes a longer one, so nobody accepts one."""
@@ -87,35 +96,7 @@ COMMAND_BYTES_MAX = 8 * 1024 * 1024
 
 COMPRESSED = 0x80
 
-Moment = Annotated[float, Meta(ge=-1e12, le=1e12)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
-
-
-PlaceNumber = Annotated[int, Meta(ge=-(1 << 40), le=1 << 40)]
-"""Far beyond what makes sense, which others judge, and still exact as a float."""
-WirePlace = tuple[PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumber, PlaceNumber]
-"""Tenths of milliseconds, and percents: a third of the bytes of floats."""
-_PLACE_UNITS = (10, 10, 10, 10, 100)
-
-
-class WireRootPulse(msgspec.Struct, frozen=True, array_like=True):
-    root: int
-    age_ms: int
-    clock_s: Moment | None
-    spread_us: int
-    via: Annotated[tuple[int, ...], Meta(max_length=VIA_MAX)] = ()
-    by_host: bool = False
-    clock_age_ms: Annotated[int, Meta(ge=0, le=1 << 50)] = 0
-
-
-class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
-    sent_s: Moment
-    echo_s: Moment | None
-    echo_held_s: Moment
-    digest: int
-    roots: Annotated[tuple[WireRootPulse, ...], Meta(max_length=PULSES_MAX)] = ()
-    coordinate: WirePlace | None = None
-    needs_link: bool = True
 
 
 class WireStates(msgspec.Struct, frozen=True, array_like=True):
@@ -136,6 +117,11 @@ class WireCommandsKnown(msgspec.Struct, frozen=True, array_like=True):
 
 class WireCommandMessage(msgspec.Struct, frozen=True, array_like=True):
     command: WireCommand
+    count: WireSigned | None = None
+
+
+class WireAlterMessage(msgspec.Struct, frozen=True, array_like=True):
+    alter: WireSigned
     count: WireSigned | None = None
 
 
@@ -223,66 +209,6 @@ def _expanded_bytes_max(packed: bytes) -> int:
     return EXPANDED_BYTES_FREE + EXPANSION_MAX * len(packed)
 
 
-def _wire_place(place: Coordinate) -> WirePlace:
-    values = msgspec.structs.astuple(place)
-    x, y, z, height, error = (round(v * unit) for v, unit in zip(values, _PLACE_UNITS, strict=True))
-    return x, y, z, height, error
-
-
-def _place(wire: WirePlace) -> Coordinate:
-    return Coordinate(*(v / unit for v, unit in zip(wire, _PLACE_UNITS, strict=True)))
-
-
-def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
-    roots = tuple(
-        WireRootPulse(
-            root=pulse.root,
-            age_ms=round(pulse.age_s * 1e3),
-            clock_s=pulse.clock_s,
-            spread_us=round(pulse.spread_s * 1e6),
-            via=pulse.via,
-            by_host=pulse.by_host,
-            clock_age_ms=round(pulse.clock_age_s * 1e3),
-        )
-        for pulse in beat.roots
-    )
-    place = None if beat.coordinate is None else _wire_place(beat.coordinate)
-    return WireHeartbeat(
-        sent_s=beat.sent_s,
-        echo_s=beat.echo_s,
-        echo_held_s=beat.echo_held_s,
-        digest=beat.digest,
-        roots=roots,
-        coordinate=place,
-        needs_link=beat.needs_link,
-    )
-
-
-def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
-    roots = tuple(
-        RootPulse(
-            root=pulse.root,
-            age_s=pulse.age_ms / 1e3,
-            clock_s=pulse.clock_s,
-            spread_s=pulse.spread_us / 1e6,
-            via=pulse.via,
-            by_host=pulse.by_host,
-            clock_age_s=pulse.clock_age_ms / 1e3,
-        )
-        for pulse in wire.roots
-    )
-    place = None if wire.coordinate is None else _place(wire.coordinate)
-    return Heartbeat(
-        sent_s=wire.sent_s,
-        echo_s=wire.echo_s,
-        echo_held_s=wire.echo_held_s,
-        digest=wire.digest,
-        roots=roots,
-        coordinate=place,
-        needs_link=wire.needs_link,
-    )
-
-
 def _summary_to_wire(codec: Codec, message: SummaryMessage) -> WireSummary | tuple[Any, ...]:
     """Rows that somebody signed travel as they were signed. What is at its default at the end
     is left out: most summaries are of one pane, and what was merged has no proof."""
@@ -307,8 +233,8 @@ _LAYOUTS = (
         1,
         Heartbeat,
         msgspec.msgpack.Decoder(WireHeartbeat),
-        lambda _, beat: _beat_to_wire(beat),
-        lambda _, wire: _beat_from_wire(wire),
+        lambda _, beat: wire_beat(beat),
+        lambda _, wire: beat_in(wire),
     ),
     _Layout(
         2,
@@ -381,15 +307,29 @@ _LAYOUTS = (
         CoordinatesMessage,
         msgspec.msgpack.Decoder(WireCoordinates),
         lambda _, message: WireCoordinates(
-            tuple((one.ordinal, _wire_place(one.coordinate)) for one in message.placed)
+            tuple((one.ordinal, wire_place(one.coordinate)) for one in message.placed)
         ),
         lambda _, wire: CoordinatesMessage(
             tuple(
-                Placed(ordinal=ordinal, coordinate=_place(place)) for ordinal, place in wire.placed
+                Placed(ordinal=ordinal, coordinate=place_in(place))
+                for ordinal, place in wire.placed
             )
         ),
     ),
     _Layout(9, CertificateTold, msgspec.msgpack.Decoder(CertificateTold), compress=False),
+    _Layout(
+        10,
+        AlterMessage,
+        msgspec.msgpack.Decoder(WireAlterMessage),
+        lambda _, message: WireAlterMessage(
+            alter=signed_alter(message.alter),
+            count=None if message.count is None else signed_count(message.count),
+        ),
+        lambda _, wire: AlterMessage(
+            alter=alter_in(wire.alter), count=None if wire.count is None else count_in(wire.count)
+        ),
+        bytes_max=COMMAND_BYTES_MAX,
+    ),
 )
 
 _BY_TYPE = {layout.type: layout for layout in _LAYOUTS}

@@ -59,6 +59,7 @@ from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tal
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import QueryId
 from headwater.plan.tree import Tree
@@ -170,6 +171,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     digests: Annotated[tuple[BlockDigest, ...], Meta(max_length=DIGESTS_MAX)] = ()
     closes: Annotated[tuple[Closes, ...], Meta(max_length=DIGESTS_MAX)] = ()
     remarks: Annotated[tuple[Remark, ...], Meta(max_length=REMARKS_MAX)] = ()
+    settings: Annotated[tuple[tuple[Number, Pane], ...], Meta(max_length=SETTINGS_KEPT_MAX)] = ()
 
 
 _ALIKE = tuple(
@@ -274,6 +276,18 @@ class WireRemove(msgspec.Struct, frozen=True, array_like=True, tag="remove"):
 WireCommand = WireInstall | WireRemove
 
 
+class WireAlter(msgspec.Struct, frozen=True, array_like=True):
+    """An operator's word."""
+
+    id: QueryId
+    installer: Name
+    counter: Number
+    operator: Name
+    number: Number
+    first_pane: Pane
+    settings: Settings
+
+
 class WireCount(msgspec.Struct, frozen=True, array_like=True):
     """An installer's word."""
 
@@ -282,6 +296,7 @@ class WireCount(msgspec.Struct, frozen=True, array_like=True):
     revision: Number
     live: Annotated[tuple[Name, ...], Meta(max_length=NAMES_MAX)] = ()
     ended: Annotated[tuple[WireSigned, ...], Meta(max_length=NAMES_MAX)] = ()
+    altered: Annotated[tuple[tuple[Name, Number], ...], Meta(max_length=NAMES_MAX)] = ()
 
 
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:

@@ -24,6 +24,7 @@ from headwater.net.values.wire import (
     WireAckHead,
     WireAckLeaf,
     WireAckOnItsWay,
+    WireAlter,
     WireCommand,
     WireCount,
     WireInstall,
@@ -43,7 +44,7 @@ from headwater.net.values.wire import (
     wire_state,
     wire_tree,
 )
-from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.command import Alter, Command, Count, Install, Remove
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 
@@ -55,6 +56,7 @@ _ack_leaves = msgspec.msgpack.Decoder(WireAckLeaf)
 _queries = msgspec.msgpack.Decoder(WireQuery)
 _plans = msgspec.msgpack.Decoder(WirePlan)
 _removals = msgspec.msgpack.Decoder(WireRemoval)
+_alters = msgspec.msgpack.Decoder(WireAlter)
 _counts = msgspec.msgpack.Decoder(WireCount)
 _encode = msgspec.msgpack.encode
 
@@ -99,6 +101,7 @@ def count_word(count: Count) -> bytes:
             revision=count.revision,
             live=count.live,
             ended=ended,
+            altered=count.altered,
         )
     )
 
@@ -110,6 +113,18 @@ def command_word(command: Command) -> bytes:
                 query=FlatQuery.of(command.query),
                 roster_version=command.roster_version,
                 operator=command.operator,
+            )
+        )
+    if isinstance(command, Alter):
+        return _encode(
+            WireAlter(
+                id=command.id,
+                installer=command.installer,
+                counter=command.counter,
+                operator=command.operator,
+                number=command.number,
+                first_pane=command.first_pane,
+                settings=command.settings,
             )
         )
     return _encode(
@@ -140,7 +155,11 @@ def signed_count(count: Count) -> WireSigned:
     return _signed(count.proof, count_word, count)
 
 
-def signed_command(command: Command) -> WireCommand:
+def signed_alter(alter: Alter) -> WireSigned:
+    return _signed(alter.proof, command_word, alter)
+
+
+def signed_command(command: Install | Remove) -> WireCommand:
     said = _signed(command.proof, command_word, command)
     if isinstance(command, Remove):
         return WireRemove(said)
@@ -173,11 +192,12 @@ def count_in(signed: WireSigned) -> Count:
         revision=wire.revision,
         live=wire.live,
         ended=ended,
+        altered=wire.altered,
         proof=proof_of(signed),
     )
 
 
-def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Command:
+def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Install | Remove:
     """``ordinals_max``: how many ordinals the roster has, which no tree exceeds."""
     if isinstance(wire, WireRemove):
         return _removal_in(wire.removal)
@@ -200,6 +220,17 @@ def command_in(wire: WireCommand, *, ordinals_max: int = ORDINALS_MAX) -> Comman
         proof=proof_of(wire.query),
         plan_proof=proof_of(wire.plan),
     )
+
+
+def alter_in(signed: WireSigned) -> Alter:
+    return msgspec.structs.replace(alteration_in(signed.word), proof=proof_of(signed))
+
+
+def alteration_in(word: bytes) -> Alter:
+    """Of an operator's word."""
+    wire = _alters.decode(word)
+    fields = {name: getattr(wire, name) for name in WireAlter.__struct_fields__}
+    return Alter(**fields)
 
 
 def query_in(word: bytes) -> tuple[Query, int, str]:

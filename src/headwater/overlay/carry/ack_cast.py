@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
+from headwater.algebra.words.site_state import FOREVER
 
 
 class AckCast:
@@ -49,6 +50,10 @@ class AckCast:
         ack, came_s = known
         held_s = max(0.0, now_s - came_s)
         return msgspec.structs.replace(ack, age_s=ack.age_s + held_s) if held_s else ack
+
+    def done_through(self, query_id: str) -> int:
+        known = self._newest.get(query_id)
+        return -FOREVER if known is None else known[0].done_through
 
     def owe(self, query_id: str, child: str) -> None:
         self._owed.add((query_id, child))

@@ -78,6 +78,10 @@ class AckRelay:
             text = f"acknowledgement of {ack.query}: its root is not here"
             self._tray.note("refused", text, now_s=now_s)
 
+    def done_through(self, query_id: str) -> int:
+        """Panes below are over, as the root last said; ``-FOREVER``: it has not."""
+        return self._cast.done_through(query_id)
+
     def receive(self, link: Link, message: AckMessage, *, now_s: float) -> None:
         sender, ack = link.site, message.ack
         query = self._router.live.get(ack.query)

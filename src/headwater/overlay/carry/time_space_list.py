@@ -263,7 +263,9 @@ class TimeSpaceList:
             birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
         hold_s = self._config.hold_factor * net_dist.estimate_s
         if query is not None:
-            hold_s = min(hold_s, query.hold_max_s(summary.plan_version, summary.route.tree))
+            hold_s = min(
+                hold_s, query.hold_max_s(summary.plan_version, summary.route.tree, summary.pane)
+            )
         return birth_s + hold_s
 
     def _let_go(self, entry: SummaryEntry, *, now_s: float) -> Leaving:

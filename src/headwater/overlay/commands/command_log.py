@@ -6,12 +6,14 @@ been removed. So a removal leaves nothing behind that must be kept, and it can't
 that was away, however long. (Mortar, section 6.1, with its cache of removals replaced by counts.)
 
 What a peer claims of another's commands is a hint to ask. Only three things change what is known
-here, each by its signature: an install (the operator's word), a count (the installer's), and in a
-count the removal of somebody else's query (an operator's word again)::
+here, each by its signature: an install and settings for it (the operator's word), a count (the
+installer's), and in a count the removal of somebody else's query (an operator's word again)::
 
     is live       its install is here; its installer's count is below it, or names it; nobody's
                   count has ended it
     is missing    its installer's count names it and its install is not here: it is asked for
+    has settings  the highest number of which an operator's word is here; a count that names a
+                  higher one says that they lack
     is removed    once installed, and no more
 
 Logs converge in any order, whatever was exchanged before: of two counts of an installer the later
@@ -26,7 +28,8 @@ from enum import Enum
 
 import msgspec
 
-from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX
+from headwater.plan.command import Alter, Command, Count, Install, Remove
 from headwater.plan.query import Query, QueryId
 
 
@@ -59,7 +62,9 @@ class CommandLog:
         """64 bits that are equal where live queries and counts are."""
         if self._digest is None:
             counts = sorted((name, count.order) for name, count in self.counts.items())
-            state = repr((counts, sorted(self.live), sorted(self.plans())))
+            known: tuple[object, ...] = (counts, sorted(self.live), sorted(self.plans()))
+            altered = sorted(one.alters[-1].order for one in self.live.values() if one.alters)
+            state = repr((*known, altered) if altered else known)
             digest = hashlib.blake2b(state.encode(), digest_size=8).digest()
             self._digest = int.from_bytes(digest, "little")
         return self._digest
@@ -107,7 +112,7 @@ class CommandLog:
         if known is not None:
             if known.plan_version >= install.plan_version or known.query != install.query:
                 return Verdict.KNOWN  # another question under its name is no plan of it
-            self.live[id_text] = install
+            self.live[id_text] = msgspec.structs.replace(install, alters=known.alters)
             self._digest = None
             return Verdict.REPLANNED
         if self._is_over(install.query.id, id_text):
@@ -115,6 +120,15 @@ class CommandLog:
         self.live[id_text] = install
         self._digest = None
         return Verdict.ACCEPTED
+
+    def alter(self, install: Install, alters: tuple[Alter, ...]) -> bool:
+        """These are the settings of a live query, by number; False: they were before."""
+        kept = alters[-SETTINGS_KEPT_MAX:]
+        if kept == install.alters:
+            return False
+        self.live[str(install.query.id)] = msgspec.structs.replace(install, alters=kept)
+        self._digest = None
+        return True
 
     def is_newer(self, count: Count) -> bool:
         known = self.counts.get(count.installer)
@@ -164,9 +178,11 @@ class CommandLog:
         """The count of its installer with this command, which is the next one."""
         installer, number = number_of(command)
         former = self.counts.get(installer) or Count(installer=installer, number=0, revision=0)
-        live, ended = set(former.live), former.ended
+        live, ended, altered = set(former.live), former.ended, dict(former.altered)
         if isinstance(command, Install):
             live.add(str(command.query.id))
+        elif isinstance(command, Alter):
+            altered[str(command.id)] = command.number
         elif command.id.installer == installer:
             live.discard(str(command.id))
         else:
@@ -177,6 +193,7 @@ class CommandLog:
             revision=former.revision + 1,
             live=tuple(sorted(live)),
             ended=ended,
+            altered=tuple(sorted(altered.items())),
             proof=None,
         )
 
@@ -197,10 +214,11 @@ class CommandLog:
             and not self._is_replaced(one)
         )
         ended = tuple(one for one in count.ended if not self._is_said(one.id))
-        if (live, ended) == (count.live, count.ended):
+        altered = tuple(one for one in count.altered if not self.is_removed(one[0]))
+        if (live, ended, altered) == (count.live, count.ended, count.altered):
             return None
         return msgspec.structs.replace(
-            count, revision=count.revision + 1, live=live, ended=ended, proof=None
+            count, revision=count.revision + 1, live=live, ended=ended, altered=altered, proof=None
         )
 
     def _is_said(self, query_id: QueryId) -> bool:
@@ -214,16 +232,28 @@ class CommandLog:
     # What two peers have to tell each other
 
     def missing_from(self, live: Iterable[str]) -> list[str]:
-        """Of these ids, and of those that counts name, the ones whose installs are not here."""
+        """Of these ids, and of those that counts name, the ones whose installs, or whose newest
+        settings, are not here."""
         named = [one for count in self.counts.values() for one in count.live]
         wanted = dict.fromkeys((*live, *named))
-        return [
+        missing = [
             one
             for one in wanted
             if one not in self.live
             and not self._is_over(QueryId.parse(one), one)
             and not self._is_replaced(one)
         ]
+        return missing + self._unsettled()
+
+    def _unsettled(self) -> list[str]:
+        """Live queries of which some installer has said that it commanded later settings."""
+        found = dict[str, None]()
+        for count in self.counts.values():
+            for id_text, number in count.altered:
+                install = self.live.get(id_text)
+                if install is not None and not _has_settings(install, number, count.installer):
+                    found[id_text] = None
+        return list(found)
 
     def outdated_by(self, plans: Mapping[str, int]) -> list[str]:
         """The live queries of which there is a newer plan than ours."""
@@ -302,9 +332,17 @@ def _has_lost(query_id: QueryId, winners: Mapping[str, list[QueryId]]) -> bool:
 
 def number_of(command: Command) -> tuple[str, int]:
     """(installer, its number) of a command."""
-    if isinstance(command, Remove):
+    if isinstance(command, Remove | Alter):
         return command.installer, command.counter
     return command.query.id.installer, command.query.id.counter
+
+
+def _has_settings(install: Install, number: int, installer: str) -> bool:
+    """These, or such as hold in their place."""
+    if not install.alters:
+        return False
+    newest = install.alters[-1]
+    return (newest.number, newest.installer) >= (number, installer)
 
 
 def _names(query: Query) -> tuple[str, ...]:

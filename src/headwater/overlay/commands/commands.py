@@ -14,21 +14,20 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from headwater.algebra.words.proof import Proof
+from headwater.algebra.words.site_state import FOREVER
+from headwater.overlay.commands.alterations import Alterations
 from headwater.overlay.commands.command_log import CommandLog, Verdict, number_of
 from headwater.overlay.commands.reconciliation import Reconciliation
+from headwater.overlay.commands.spread import Spread
+from headwater.overlay.commands.whose_words import WhoseWords, command_id
 from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.neighbours import Neighbours
-from headwater.overlay.message_rules import (
-    problem_with_command,
-    problem_with_count,
-    problem_with_known,
-)
+from headwater.overlay.message_rules import problem_with_command, problem_with_known
 from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
-from headwater.overlay.outputs import CONTROL, CommandAccepted, CountsLearned, Transmit
 from headwater.overlay.ways.pathfinder import Pathfinder
-from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.command import Alter, Command, Count, Install, Remove
 from headwater.plan.query import QueryId
 
 COUNTS_LOOKED_AT_MAX = 128
@@ -46,10 +45,24 @@ class Commands:
         paths: Pathfinder,
         neighbours: Neighbours,
         on_installed: Callable[[Install, str | None, float], None],
+        on_altered: Callable[[Install, float], None],
         on_removed: Callable[[str, float], None],
+        done_through: Callable[[str], int] = lambda query_id: -FOREVER,
     ) -> None:
-        """``on_installed`` is told who handed it over, if anybody did; both are told the time."""
+        """``on_installed`` is told who handed it over, if anybody did; all are told the time.
+        ``done_through``: panes of a query that its root wants no more lie below."""
         self.log = CommandLog()
+        self._words = WhoseWords(here, self.log)
+        self._spread = Spread(here, paths=paths, neighbours=neighbours)
+        self.alterations = Alterations(
+            here,
+            log=self.log,
+            words=self._words,
+            spread=self._spread,
+            done_through=done_through,
+            on_altered=on_altered,
+            on_count=self._counted,
+        )
         every_s = here.config.reconcile_every_s
         self.reconciliation = Reconciliation(self.log, here.tray, every_s=every_s)
         self._site = here.site
@@ -58,13 +71,10 @@ class Commands:
         self._signatures = here.signatures
         self._tray = here.tray
         self._paths = paths
-        self._neighbours = neighbours
         self._on_installed = on_installed
         self._on_removed = on_removed
         self.aside: set[str] = set()
         """Queries whose install was durable here and can't be used; others may have it."""
-        self._untold: dict[str, Count] = {}
-        """Counts that are not durable yet."""
         self._counts_turn = 0
 
     def restore(
@@ -86,8 +96,8 @@ class Commands:
         self.log.restore(sound, counts)
         self.aside = {one for one in aside if not self.log.is_removed(one)}
         for install in self._sign_anew():
-            self._tell_accepted(install)
-        self._tell_untold()
+            self._spread.accepted(install)
+        self._spread.tell_untold()
         for install in self.log.live.values():
             self._on_installed(install, None, now_s)
 
@@ -96,8 +106,8 @@ class Commands:
         outlives links is said again, while all still believe it."""
         for install in self._sign_anew():
             self._accepted(install, [], now_s=now_s)
-            self._flood(CommandMessage(command=install), sender=None)
-        self._tell_untold()
+            self._spread.flood(CommandMessage(command=install), sender=None)
+        self._spread.tell_untold()
 
     def _sign_anew(self) -> list[Install]:
         """What this site said with another certificate than its present one is said again, as news;
@@ -112,11 +122,6 @@ class Commands:
 
     def _is_present(self, proof: Proof | None) -> bool:
         return self._signatures.is_of_present_key(proof)
-
-    def _tell_untold(self) -> None:
-        if self._untold:
-            self._tray.put(CountsLearned(tuple(self._untold.values())))
-            self._untold = {}
 
     def _plan_again(self, install: Install) -> Install:
         """The same trees. Only a root's plan has a later version, which all others take over."""
@@ -143,10 +148,14 @@ class Commands:
 
     def give(self, command: Command, *, now_s: float) -> str | None:
         """An operator gives a command of this site; why it is refused, or None."""
+        if isinstance(command, Alter):
+            problem = self.alterations.give(command, now_s=now_s)
+            self._follow(now_s)
+            return problem
         problem = (
             self._problem_with_own(command)
             or self._problem_with_message(command, None)
-            or self._problem_with_operator(command, is_counted=False)
+            or self._words.problem_with_operator(command, is_counted=False)
         )
         if problem is not None:
             self._tray.note("refused", problem, now_s=now_s)
@@ -157,7 +166,7 @@ class Commands:
         count = self._signatures.sign_count(self.log.counted(command))
         removed = self._adopt(count)
         self._accepted(command, removed, now_s=now_s)
-        self._flood(CommandMessage(command=command, count=count), sender=None)
+        self._spread.flood(CommandMessage(command=command, count=count), sender=None)
         self._follow(now_s)
         return None
 
@@ -185,7 +194,7 @@ class Commands:
         install = self._signatures.sign_plan(install)
         if self.log.take(install) is Verdict.REPLANNED:
             self._accepted(install, [], now_s=now_s)
-            self._flood(CommandMessage(command=install), sender=None)
+            self._spread.flood(CommandMessage(command=install), sender=None)
         else:
             text = f"plan of {install.query.id}: it is not newer"
             self._tray.note("refused", text, now_s=now_s)
@@ -204,35 +213,37 @@ class Commands:
         if isinstance(command, Install):
             command = self._heard(command, one_way_s=link.one_way_s, now_s=now_s)
             if self.log.take(command) is not Verdict.KNOWN:
-                self._accepted(command, [], now_s=now_s, sender=sender)
+                taken = self.log.live[str(command.query.id)]
+                self._accepted(taken, [], now_s=now_s, sender=sender)
         if count is not None and self.log.is_newer(count):
             self._tell_removed(self._adopt(count), now_s)
-        self._flood(CommandMessage(command=command, count=count), sender=sender)
+        self._spread.flood(CommandMessage(command=command, count=count), sender=sender)
         self._follow(now_s)
 
     def _heard(self, install: Install, *, one_way_s: float, now_s: float) -> Install:
         """What it says of the root's clock is the word of whoever handed it over. Who knows better
-        does not hand that on as its own."""
+        does not hand that on as its own. Settings come by themselves, with their own words."""
         clock = self._paths.root_clock(install.query.root, now_s=now_s)
         is_known = clock is not None and clock.is_confirmed
         return msgspec.structs.replace(
             install,
             age_s=install.age_s + one_way_s,
             root_clock_s=None if is_known else install.root_clock_s,
+            alters=(),
         )
 
-    def _problem_with_message(self, command: Command, count: Count | None) -> str | None:
+    def _problem_with_message(self, command: Install | Remove, count: Count | None) -> str | None:
         """Looked at before any signature is."""
         problem = problem_with_command(command, self._roster) or self._no_room_for(command)
         if problem is not None or count is None:
             return problem
         if number_of(command)[0] != count.installer:
             return f"a command of {number_of(command)[0]} with the count of {count.installer}"
-        return self._problem_with_count(count)
+        return self._words.problem_with_count(count)
 
-    def _problem_with_words(self, command: Command, count: Count | None) -> str | None:
+    def _problem_with_words(self, command: Install | Remove, count: Count | None) -> str | None:
         is_counted = isinstance(command, Install) and self.log.is_counted(command.query.id)
-        problem = self._problem_with_operator(command, is_counted=is_counted)
+        problem = self._words.problem_with_operator(command, is_counted=is_counted)
         if problem is not None:
             return problem
         if isinstance(command, Install):
@@ -240,9 +251,9 @@ class Commands:
             if not self._signatures.is_plan_of(planner, command):
                 text = f"plan of {command.query.id}: it is not signed by {planner}"
                 return Untrue.of(LieKind.UNSIGNED, text)
-        return None if count is None else self._problem_with_counter(count)
+        return None if count is None else self._words.problem_with_counter(count)
 
-    def _is_news(self, command: Command, count: Count | None) -> bool:
+    def _is_news(self, command: Install | Remove, count: Count | None) -> bool:
         """Looked at before any signature is: most of what is flooded has been heard before."""
         if count is not None and self.log.is_newer(count):
             return True
@@ -257,7 +268,7 @@ class Commands:
         sender = link.site
         queries_max = self._config.queries_max
         problem = problem_with_known(known, self._roster, queries_max=queries_max)
-        problems = (self._problem_with_count(count) for count in known.counts)
+        problems = (self._words.problem_with_count(count) for count in known.counts)
         problem = problem or next((one for one in problems if one is not None), None)
         if problem is not None:
             self._tray.refuse(sender, problem, now_s=now_s)
@@ -279,7 +290,7 @@ class Commands:
     def _receive_count(self, sender: str, count: Count, now_s: float) -> None:
         if not self.log.is_newer(count):
             return
-        problem = self._problem_with_counter(count)
+        problem = self._words.problem_with_counter(count)
         if problem is not None:
             self._tray.refuse(sender, problem, now_s=now_s)
         else:
@@ -287,39 +298,6 @@ class Commands:
 
     def receive_ask(self, link: Link, ask: AskInstall, *, now_s: float) -> None:
         self.reconciliation.answer(link.site, ask, now_s=now_s)
-
-    # Whose word it is
-
-    def _problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
-        """A certificate that has ended since does not undo what its installer has counted."""
-        if self._signatures.is_command_of(command.operator, command, is_counted=is_counted):
-            return None
-        kind, who = type(command).__name__.lower(), command.operator or "an operator"
-        text = f"{kind} of {command_id(command)}: it is not signed by {who}"
-        return Untrue.of(LieKind.UNSIGNED, text)
-
-    def _problem_with_count(self, count: Count) -> str | None:
-        return problem_with_count(
-            count,
-            self._roster,
-            queries_max=self._config.queries_max,
-            former=self.log.counts.get(count.installer),
-        )
-
-    def _problem_with_counter(self, count: Count) -> str | None:
-        """Whether it is its installer's word, and the removals in it are operators'."""
-        installer = count.installer
-        if not self._signatures.is_count_of(installer, count):
-            text = f"count of {installer}: it is not signed by {installer}"
-            return Untrue.of(LieKind.UNSIGNED, text)
-        known = self.log.counts.get(installer)
-        looked_at = () if known is None else known.ended
-        problems = (
-            self._problem_with_operator(removal, is_counted=True)
-            for removal in count.ended
-            if removal not in looked_at
-        )
-        return next((problem for problem in problems if problem is not None), None)
 
     def _no_room_for(self, command: Command) -> str | None:
         """A newer plan of a live query takes none."""
@@ -331,30 +309,27 @@ class Commands:
 
     # What follows
 
+    def _counted(self, count: Count, now_s: float) -> None:
+        """The count of an installer who has altered settings."""
+        if self.log.is_newer(count):
+            self._tell_removed(self._adopt(count), now_s)
+            self._follow(now_s)
+
     def _adopt(self, count: Count) -> list[QueryId]:
-        self._untold[count.installer] = count
+        self._spread.learned(count)
         return self.log.adopt(count)
 
     def _accepted(
         self, command: Command, removed: list[QueryId], *, now_s: float, sender: str | None = None
     ) -> None:
         """Durable first, then acted on, then told to the rest of the federation."""
-        self._tell_accepted(command)
+        self._spread.accepted(command)
         if isinstance(command, Install):
             self._on_installed(command, sender, now_s)
             self.reconciliation.installed(str(command.query.id), now_s=now_s)
         else:
             self._forget(str(command.id), now_s)
         self._tell_removed([one for one in removed if command_id(command) != one], now_s)
-
-    def _flood(self, message: CommandMessage, *, sender: str | None) -> None:
-        place = self._paths.router.federation[0]
-        if place is None:
-            return
-        nearby = place.children if place.parent is None else (place.parent, *place.children)
-        for site in nearby:
-            if site != sender and self._neighbours.is_up(site):
-                self._tray.put(Transmit(site, message, CONTROL))
 
     def _follow(self, now_s: float) -> None:
         """Names that are taken twice, this site's own count by what it has learned; on disk."""
@@ -363,30 +338,21 @@ class Commands:
         if own is not None:  # durable with the removals, so that no start finds one without it
             self._adopt(self._signatures.sign_count(own))
         for loser, winner in lost:
-            self._tell_accepted(
+            self._spread.accepted(
                 Remove(id=loser, installer=winner.installer, counter=winner.counter)
             )
             self._forget(str(loser), now_s)
             text = f"{loser} ends: {winner} has the same name and wins"
             self._tray.note("name-lost", text, now_s=now_s)
-        self._tell_untold()
+        self._spread.tell_untold()
 
     def _tell_removed(self, removed: Iterable[QueryId], now_s: float) -> None:
         for query_id in removed:
-            self._tell_accepted(
+            self._spread.accepted(
                 Remove(id=query_id, installer=query_id.installer, counter=query_id.counter)
             )
             self._forget(str(query_id), now_s)
 
-    def _tell_accepted(self, command: Command) -> None:
-        counts, self._untold = tuple(self._untold.values()), {}
-        self._tray.put(CommandAccepted(command, counts))
-
     def _forget(self, query_id: str, now_s: float) -> None:
         self.reconciliation.forget(query_id)
         self._on_removed(query_id, now_s)
-
-
-def command_id(command: Command) -> QueryId:
-    """The query that it is about."""
-    return command.query.id if isinstance(command, Install) else command.id

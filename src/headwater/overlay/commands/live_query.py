@@ -11,6 +11,7 @@ from headwater.algebra.summary import Merger
 from headwater.algebra.windows.sessions import Sessions
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
+from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.plan.tree import Tree
@@ -46,6 +47,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Its summaries may stand for several panes, and are split where they meet others."""
     time_s: float = float("inf")
     """What summaries have, from their first send on, to be in the first answer."""
+    altered_times: tuple[tuple[int, float], ...] = ()
+    """The same from a pane on, where settings were altered: the last one holds whose pane came."""
     place_columns: tuple[PlaceColumn, ...] = ()
     """Keys of its rows that name where they were made."""
     sessions: Sessions | None = None
@@ -78,10 +81,20 @@ class LiveQuery(msgspec.Struct, frozen=True):
         found = self.tree_set_of(version)
         return found.places[tree] if found is not None and tree < len(found.places) else None
 
-    def hold_max_s(self, version: int, tree: int) -> float:
-        """How old a summary may grow here while it waits for others."""
+    def hold_max_s(self, version: int, tree: int, pane: int) -> float:
+        """How old a summary of a pane may grow here while it waits for others."""
         place = self.place_on(version, tree)
-        return self.time_s * (GUEST_PATIENCE if place is None else place.patience)
+        return self._time_s(pane) * (GUEST_PATIENCE if place is None else place.patience)
+
+    def _time_s(self, pane: int) -> float:
+        for first, time_s in reversed(self.altered_times):
+            if first <= pane:
+                return time_s
+        return self.time_s
+
+    def altered(self, install: Install) -> LiveQuery:
+        """The same, with the settings that its install has by now."""
+        return msgspec.structs.replace(self, altered_times=_altered_times(install))
 
     def all_places(self) -> list[TreePlace]:
         """In all trees of all plans."""
@@ -130,10 +143,7 @@ def open_query(
         merger = merger_of(install.query)
     except Exception as error:  # the query comes from the wire; whatever it breaks, we go on
         problem = f"{type(error).__name__}: {error}"
-    root, timing = install.query.root, install.query.timing
-    # A site closes a window, and sends, ``disorder`` after its end; the root answers at the
-    # deadline. Where that leaves little, most summaries are late whatever a relay does.
-    time_s = max(timing.deadline_s - timing.disorder_s, TIME_SHARE_MIN * timing.deadline_s)
+    root = install.query.root
     sessions = install.query.sessions
     live = LiveQuery(
         id=str(install.query.id),
@@ -143,8 +153,21 @@ def open_query(
         node_set=node_set,
         merger=merger,
         holds_states=install.query.holds_states,
-        time_s=time_s,
+        time_s=_time_s(install.settings.first, install.query),
+        altered_times=_altered_times(install),
         place_columns=install.query.place_columns,
         sessions=sessions if isinstance(sessions, Sessions) else None,
     )
     return live, problem
+
+
+def _altered_times(install: Install) -> tuple[tuple[int, float], ...]:
+    changes = install.settings.changes
+    return tuple((one.pane, _time_s(one.settings, install.query)) for one in changes)
+
+
+def _time_s(settings: Settings, query: Query) -> float:
+    """A site closes a window, and sends, ``disorder`` after its end; the root answers at the
+    deadline. Where that leaves little, most summaries are late whatever a relay does."""
+    deadline_s = settings.deadline_s
+    return max(deadline_s - query.timing.disorder_s, TIME_SHARE_MIN * deadline_s)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.overlay.commands.command_log import CommandLog
-from headwater.overlay.messages import AskInstall, CommandMessage, CommandsKnown
+from headwater.overlay.messages import AlterMessage, AskInstall, CommandMessage, CommandsKnown
 from headwater.overlay.outputs import CONTROL, Transmit
 from headwater.overlay.tray import Tray
 from headwater.plan.command import Install
@@ -103,7 +103,7 @@ class Reconciliation:
 
     def answer(self, site: str, ask: AskInstall, *, now_s: float) -> None:
         """The installs that are live here, with their installers' counts, by which the asker knows
-        that it has all of a unit; of others it learns by comparing."""
+        that it has all of a unit; of others it learns by comparing. Behind each its settings."""
         for query_id in ask.ids[:ASK_IDS_MAX]:
             install = self._log.live.get(query_id)
             if install is not None:
@@ -112,10 +112,14 @@ class Reconciliation:
                 self._tray.put(
                     Transmit(site, CommandMessage(command=command, count=count), CONTROL)
                 )
+                for alter in install.alters:
+                    of_alter = self._log.counts.get(alter.installer)
+                    self._tray.put(Transmit(site, AlterMessage(alter, of_alter), CONTROL))
 
     def with_age(self, install: Install, *, now_s: float) -> Install:
         """As old as it is now. How long a restored one lay on disk nobody knows, so what it says of
         the root's clock is left out: with too small an age it would be believed and be wrong."""
+        install = msgspec.structs.replace(install, alters=())
         accepted_s = self._accepted_s.get(str(install.query.id))
         if accepted_s is None:
             return msgspec.structs.replace(install, root_clock_s=None)

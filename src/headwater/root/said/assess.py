@@ -14,10 +14,11 @@ import msgspec
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
-from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import PaneState, Reason
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.pane_board import PaneBoard
@@ -54,6 +55,7 @@ class Assessment(msgspec.Struct, frozen=True):
     alarms: tuple[WindowAlarm, ...] = ()
     alarm_count: int = 0
     withheld: StatedErrors = NONE_STATED
+    settings: tuple[int, ...] = (0,)
 
     def signature(self) -> int:
         """Equal when a new revision would say nothing new, but for rows."""
@@ -108,7 +110,8 @@ def assess(
     disputed = _disputed(scoreboard, boards, missing_max)
     is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
-    withheld = stated_errors(scoreboard.table.tolerance, _withheld(scoreboard, boards))
+    used = [scoreboard.table.settings_at(board.pane, board.covered) for board in boards]
+    withheld = _stated(scoreboard, boards, used)
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -123,16 +126,31 @@ def assess(
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
         withheld=withheld,
+        settings=tuple(sorted(set().union(*used))),
     )
 
 
-def _withheld(scoreboard: Scoreboard, boards: list[PaneBoard]) -> Remainders:
-    """What is kept back of all panes together."""
-    tolerance = scoreboard.table.tolerance
-    if tolerance is None:
-        return ()
-    gives_back = tolerance.finally_ is Finally.EXACT
-    return reduce(merge_remainders, (board.withheld(gives_back=gives_back) for board in boards), ())
+def _stated(scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]]) -> StatedErrors:
+    """What is kept back of all panes together, by the settings that each of them was made by."""
+    book = scoreboard.table.settings
+    if not book.tolerances:
+        return NONE_STATED
+    by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
+    nothing: Remainders = ()
+    withheld = reduce(merge_remainders, map(_withheld, boards, by_pane), nothing)
+    asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
+    return stated_errors(asked, withheld)
+
+
+def _tolerance(book: SettingsBook, number: int) -> Tolerance | None:
+    settings = book.of(number)
+    return None if settings is None else settings.tolerance
+
+
+def _withheld(board: PaneBoard, tolerances: list[Tolerance]) -> Remainders:
+    """It is given back only where all who made the pane do."""
+    gives_back = bool(tolerances) and all(one.finally_ is Finally.EXACT for one in tolerances)
+    return board.withheld(gives_back=gives_back)
 
 
 def _disputed(

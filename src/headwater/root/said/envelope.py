@@ -194,6 +194,9 @@ class Envelope(msgspec.Struct, frozen=True):
     withheld: StatedErrors = NONE_STATED
     """What sites have kept back, and how far columns may be off by that: with any it is not
     exact."""
+    settings: tuple[int, ...] = (0,)
+    """The numbers of the settings by which it was made; several where sites or panes differ, and
+    then the weakest of their bounds is stated."""
     counted: str = ""
     """The column whose numbers the window's start and end are; empty: they are times."""
 

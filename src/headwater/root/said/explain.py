@@ -110,8 +110,18 @@ class Explanation(msgspec.Struct, frozen=True):
     """What sites have kept back of it, and how far columns may be off by that."""
     disputed: tuple[DisputedSite, ...] = ()
     """Sites that have signed other closes than those that relays brought of them."""
+    settings: tuple[int, ...] = (0,)
+    """As in ``Envelope``."""
+    altered: tuple[str, ...] = ()
+    """What was altered of its settings, and what is going to be, a sentence each."""
     counted: str = ""
     """The column whose numbers the window's start and end are; empty: they are times."""
+
+    def _settings_lines(self) -> list[str]:
+        if len(self.settings) < 2:
+            return list(self.altered)
+        named = " and ".join(map(str, self.settings))
+        return [f"made by settings {named}: the weakest of their bounds is stated", *self.altered]
 
     def text(self) -> str:
         """For a person, at three in the morning."""
@@ -140,6 +150,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {line}" for line in self.bounded.lines()]
         lines += [f"  {line}" for line in self.withheld.lines()]
+        lines += [f"  {line}" for line in self._settings_lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
             lines.append(f"  and more: {len(self.alarms)} alarms, see headwater alarms")
@@ -185,6 +196,7 @@ class Explanation(msgspec.Struct, frozen=True):
             left_out=envelope.left_out,
             bounded=envelope.bounded,
             withheld=envelope.withheld,
+            settings=envelope.settings,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),

@@ -45,9 +45,24 @@ def explain(root: Root, number: int) -> Explanation:
         left_out=window.left_out if window else LeftOut(),
         bounded=root.query.bounds,
         withheld=found.withheld,
+        settings=found.settings,
+        altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
         disputed=found.disputed,
     )
+
+
+def altered_lines(root: Root, number: int) -> tuple[str, ...]:
+    """What holds for the window where settings were altered, and what will hold for later ones."""
+    book, spec = root.table.settings, root.windows.spec
+    last = spec.panes_of(number).stop - 1
+    lines = []
+    if book.number_at(last):
+        lines.append(f"settings {book.number_at(last)}: {book.at(last).text()}")
+    for one in book.pending(last):
+        at = root.query.bound_text(spec.pane_start_us(one.pane))
+        lines.append(f"from {at} on settings {one.number}: {one.settings.text()}")
+    return tuple(lines)
 
 
 def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
@@ -231,7 +246,7 @@ def _span(root: Root, window: Window) -> tuple[int, int]:
 
 
 def _first_step(root: Root, window: Window) -> list[str]:
-    if root.query.waits is True and not window.is_overdue:
+    if root.windows.settings_of(window.window).waits and not window.is_overdue:
         return ["It is answered at its deadline, and not before."]
     if not window.unsettled:
         return ["It is complete and is answered next."]

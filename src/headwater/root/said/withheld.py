@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance
+from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withholding import Floats
 
 ROUNDING = 1e-6
@@ -69,6 +69,8 @@ class StatedErrors(msgspec.Struct, frozen=True):
     """Rows that were kept back; one that several sites keep back counts for each."""
     follows: bool = False
     """Whether they follow: the answer is revised then."""
+    chosen: ChosenRows | None = None
+    """Which rows the answer has; None: all."""
     uncertain: UncertainRows | None = None
     """Filled in by who publishes the answer; None: every row that it has belongs into it."""
 
@@ -89,31 +91,52 @@ class StatedErrors(msgspec.Struct, frozen=True):
 NONE_STATED = StatedErrors()
 
 
-def stated_errors(tolerance: Tolerance | None, withheld: Remainders) -> StatedErrors:
-    if tolerance is None or not withheld:
+def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
+    """``tolerances`` are those by which it was kept back: of several, as after settings were
+    altered, no column was asked for more than the weakest of them says."""
+    fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
+    if not fitting or not withheld:
         return NONE_STATED
-    columns = []
-    for asked, remainder in zip(tolerance.columns, withheld, strict=True):
-        share = _share(remainder) if asked.form is ErrorForm.TOTAL else None
-        reached = remainder.largest if share is None else share
-        is_kept = reached <= asked.size * (1.0 + ROUNDING)
-        columns.append(
-            StatedError(
-                column=asked.column,
-                asked=asked.bound.text(),
-                largest=remainder.largest,
-                share=share,
-                total=remainder.total,
-                is_kept=is_kept,
-            )
-        )
+    by_column = zip(*(one.columns for one in fitting), strict=True)
+    columns = tuple(map(_stated, by_column, withheld))
     keys = max(remainder.keys for remainder in withheld)
-    return StatedErrors(tuple(columns), keys, tolerance.finally_ is Finally.EXACT)
+    follows = any(one.finally_ is Finally.EXACT for one in fitting)
+    chosen = fitting[0].chosen
+    return StatedErrors(columns, keys, follows, chosen if isinstance(chosen, ChosenRows) else None)
 
 
-def uncertain_rows(
-    chosen: ChosenRows, stated: StatedErrors, values: Floats
-) -> UncertainRows | None:
+def _stated(asked: tuple[ToleratedColumn, ...], remainder: Remainder) -> StatedError:
+    weakest: dict[ErrorForm, ToleratedColumn] = {}
+    for one in asked:
+        known = weakest.setdefault(one.form, one)
+        weakest[one.form] = max(known, one, key=_size)
+    total, single = weakest.get(ErrorForm.TOTAL), len(weakest) == 1
+    share = _share(remainder) if total is not None else None
+    reached = remainder.largest if share is None or not single else share
+    return StatedError(
+        column=asked[0].column,
+        asked=" or ".join(weakest[form].bound.text() for form in ErrorForm if form in weakest),
+        largest=remainder.largest,
+        share=share,
+        total=remainder.total,
+        is_kept=reached <= _allowed(weakest, remainder) * (1.0 + ROUNDING),
+    )
+
+
+def _allowed(weakest: dict[ErrorForm, ToleratedColumn], remainder: Remainder) -> float:
+    """By one form, its own size. By several each site and pane keeps to one of them, so that what
+    they allow together is their sum, in the column's unit."""
+    if len(weakest) == 1:
+        return next(iter(weakest.values())).size
+    sizes = {form: one.size for form, one in weakest.items()}
+    return sizes.get(ErrorForm.TOTAL, 0.0) * remainder.of + sizes.get(ErrorForm.ABSOLUTE, 0.0)
+
+
+def _size(column: ToleratedColumn) -> float:
+    return column.size
+
+
+def uncertain_rows(stated: StatedErrors, values: Floats) -> UncertainRows | None:
     """``values`` are those of the answer's rows in the column by which they were chosen; NULL,
     which an order puts last, is -inf.
 
@@ -122,9 +145,10 @@ def uncertain_rows(
     larger than both by what may be off is sure. Where values may be negative, so may be what was
     kept back, and the row itself may be too large by as much.
     """
-    off = next((one.largest for one in stated.columns if one.column == chosen.column), 0.0)
-    if not stated or not len(values):
+    chosen = stated.chosen
+    if chosen is None or not stated or not len(values):
         return None
+    off = next((one.largest for one in stated.columns if one.column == chosen.column), 0.0)
     least = float(np.fmin.reduce(values))
     floor = max(least, 0.0) if len(values) >= chosen.count else 0.0
     below = floor + off * (1.0 if chosen.is_never_negative else 2.0)

@@ -87,6 +87,10 @@ class AnswerCheck:
             count(f"what was kept back {'follows' if envelope.withheld.follows else 'stays'}")
         if before is not None and before.envelope.withheld and not envelope.withheld:
             count("what was kept back has followed")
+        if len(envelope.settings) > 1:
+            count("an answer was made by several settings")
+        elif envelope.settings != (0,):
+            count("an answer was made by altered settings")
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:
@@ -151,6 +155,7 @@ class AnswerCheck:
                 f"{where}: says {envelope.covered} of {envelope.expected} sites, "
                 f"holds {covered} of {len(self.expected)}",
             )
+        self._check_asked(where, envelope, bag)
         stated = sum(one.total for one in envelope.withheld.columns)
         if lacking > stated:
             raise Violation(
@@ -161,6 +166,25 @@ class AnswerCheck:
         self._check_seals(where, envelope)
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
+
+    def _check_asked(self, where: str, envelope: Envelope, bag: Bag) -> None:
+        """The error that is said to have been asked is not smaller than one by which something was
+        kept back of it, whichever settings a site went by."""
+        if not envelope.withheld:
+            return
+        asked = [float(one.asked.split(" %")[0]) / 100.0 for one in envelope.withheld.columns]
+        for ordinal in self.expected:
+            site = self._truth.sites[ordinal]
+            for pane in self.query.window.panes_of(envelope.window):
+                in_it = bag.once & site.born(self.query, pane)
+                lacks = site.kept_back(envelope.query, pane) & ~in_it
+                weakest = site.asked(envelope.query, pane)[0]
+                if lacks and in_it and min(asked) < weakest and len(site.incarnations) == 1:
+                    raise Violation(
+                        "the weaker bound is stated",
+                        f"{where}: says {min(asked):g} was asked, and pane {pane} of "
+                        f"{self._names[ordinal]} went by {weakest:g}",
+                    )
 
     def _check_seals(self, where: str, envelope: Envelope) -> None:
         """A final, exact answer lacks no record that came in time by its site's clock as it stands,

@@ -58,6 +58,9 @@ class EndCheck:
         live = {name: sorted(site.disk.installs) for name, site in self._sites.items()}
         if len({tuple(ids) for ids in live.values()}) != 1:
             raise Violation("commands converge", f"sites disagree: {live}")
+        altered = {name: sorted(_altered(site)) for name, site in self._sites.items()}
+        if len({tuple(orders) for orders in altered.values()}) != 1:
+            raise Violation("settings converge", f"sites disagree: {altered}")
 
     def commands_are_operators(self, operators: Operators) -> None:
         """What lives was given, what was given and not removed lives, and trees are the roots'. A
@@ -74,6 +77,9 @@ class EndCheck:
         )
         if unasked or lost:
             raise Violation("commands are operators'", f"nobody gave {unasked}; lost are {lost}")
+        unasked_settings = _altered(self._sites["s0"]) - operators.altered
+        if unasked_settings:
+            raise Violation("settings are operators'", f"nobody gave {unasked_settings}")
         for one, install in installs.items():
             if install.plan_version > operators.plan_versions.get(one, 0):
                 raise Violation("plans are roots'", f"{one}: plan {install.plan_version}")
@@ -303,3 +309,12 @@ class EndCheck:
         ]
         slack_s = INSTALL_SLACK_S + self._by_ordinal[ordinal].truth.ahead_s(query)
         return any(at_s is None or start_s < at_s + slack_s for at_s in installed)
+
+
+def _altered(site: SimulatedSite) -> set[tuple[str, int, str, int]]:
+    """The newest settings of each query that it knows."""
+    return {
+        (one, *install.alters[-1].order)
+        for one, install in site.disk.installs.items()
+        if install.alters
+    }

@@ -50,6 +50,7 @@ class SiteTruth:
         self._standing: list[tuple[float, int]] = []
         """(clock, position) of polls whose clock no later poll has contradicted."""
         self._kept_back: dict[tuple[str, int], int] = {}
+        self._asked: dict[tuple[str, int], tuple[float, int]] = {}
         self.wrongly_refused: dict[tuple[str, int], int] = {}
         """By query and pane: records that were refused because a clock had been ahead."""
         self._indexes: dict[str, PaneIndex] = {}
@@ -192,12 +193,18 @@ class SiteTruth:
             return None
         return bits_of(self.records(query, pane), below=position)
 
-    def keep_back(self, query: str, pane: int, bits: int) -> None:
+    def keep_back(self, query: str, pane: int, bits: int, asked: float, *, stays: bool) -> None:
         """The site has closed the pane without these records, as the query allows."""
         self._kept_back[query, pane] = self.kept_back(query, pane) | bits
+        size, staying = self.asked(query, pane)
+        self._asked[query, pane] = max(size, asked), staying | (bits if stays else 0)
+
+    def asked(self, query: str, pane: int) -> tuple[float, int]:
+        """The weakest error by which it has kept back of the pane, and what of it never follows."""
+        return self._asked.get((query, pane), (0.0, 0))
 
     def kept_back(self, query: str, pane: int) -> int:
-        """What the site has kept back in any of its lives; it may have followed since."""
+        """In any of its lives; it may have followed since."""
         return self._kept_back.get((query, pane), 0)
 
     # What an answer may have, and must have, of this site's pane; each says what is lacking
@@ -222,8 +229,7 @@ class SiteTruth:
         if query.holds_states:
             return self._lack_state(query, pane, in_it)
         position = self.sealed_before(query, pane)
-        if not query.owes_rest:
-            in_it |= self.kept_back(str(query.id), pane)
+        in_it |= self.asked(str(query.id), pane)[1]
         lost = bits_of(self.records(query, pane), below=position) & ~in_it
         return f"without {numbers_text(lost)}" if lost else ""
 

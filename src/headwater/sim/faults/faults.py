@@ -50,6 +50,8 @@ class Kind(StrEnum):
     REMOVE = "remove"
     REPLAN = "replan"
     """New trees for a query, by its root."""
+    ALTER = "alter"
+    """Other settings for a query that runs, from a pane on."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -185,6 +187,27 @@ def draw_liar(random: Random, field: Field) -> tuple[Fault, ...]:
     for_s = field.until_s - at_s
     who = (random.choice(others),)
     return (Fault(Kind.LIES, round(at_s, 3), round(for_s, 3), who, round(every_s, 3)),)
+
+
+ALTER_SHARE = 0.5
+"""How many worlds have operators who alter settings."""
+ALTERS_MAX = 5
+
+
+def draw_alters(random: Random, field: Field) -> tuple[Fault, ...]:
+    """Drawn apart from the other faults, so that these are as they were without."""
+    if random.random() >= ALTER_SHARE:
+        return ()
+    return tuple(
+        Fault(
+            Kind.ALTER,
+            round(random.uniform(field.from_s, field.until_s), 3),
+            0.0,
+            (random.choice(field.sites),),
+            round(random.random(), 6),
+        )
+        for _ in range(random.randint(1, ALTERS_MAX))
+    )
 
 
 def _draw(random: Random, field: Field, kind: Kind) -> Fault:

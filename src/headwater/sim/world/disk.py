@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
@@ -21,6 +21,8 @@ from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept, Withheld
 from headwater.edge.report import QueryBatch
 from headwater.node import effects as do
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Count, Install
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
@@ -105,7 +107,7 @@ class CubeDisk:
         self._over: dict[str, set[int]] = {}
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
-        self._tolerances: dict[str, Tolerance | None] = {}
+        self.settings: dict[str, SettingsBook] = {}
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -132,7 +134,7 @@ class CubeDisk:
         """
         query_id = str(query.id)
         self._rows_max[query_id] = rows_max_of(query)
-        self._tolerances[query_id] = query.tolerates
+        self.settings.setdefault(query_id, SettingsBook(Settings.of(query)))
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
             return (), 0
@@ -240,7 +242,7 @@ class CubeDisk:
 
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
         """Of a pane that is first closed, every third record; one is sent in any case."""
-        tolerance = self._tolerances.get(query)
+        tolerance = self.settings.get(query, SettingsBook()).at(pane).tolerance
         if tolerance is None or at.updates or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))
@@ -249,9 +251,9 @@ class CubeDisk:
             return ()
         at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
         at.owes_rest = tolerance.finally_ is Finally.EXACT
-        self._truth.sites[self._ordinal].keep_back(query, pane, kept)
-        count = kept.bit_count()
-        return (Remainder(float(count), float(count), count, float(len(numbers))),)
+        asked, truth = tolerance.columns[0].size, self._truth.sites[self._ordinal]
+        truth.keep_back(query, pane, kept, asked, stays=not at.owes_rest)
+        return (Remainder(n := float(kept.bit_count()), n, int(n), float(len(numbers))),)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""

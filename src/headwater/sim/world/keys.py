@@ -13,7 +13,7 @@ from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
 from headwater.algebra.words.update_proof import UpdateProof
-from headwater.plan.command import Command, Count, Install, Remove
+from headwater.plan.command import Alter, Command, Count, Install, Remove
 
 OPERATOR = "olga"
 """Who commands in simulated federations."""
@@ -165,6 +165,6 @@ def _count(count: Count) -> object:
 
 
 def _command(command: Command) -> object:
-    if isinstance(command, Remove):
+    if isinstance(command, Remove | Alter):
         return msgspec.structs.replace(command, proof=None)
     return ("install", command.query, command.roster_version, command.operator)

@@ -281,6 +281,9 @@ class Life:
         elif self.spark is not None:
             self.spark.queries[str(effect.query.id)] = effect.query
 
+    def alter(self, effect: do.Altered) -> None:
+        self.disk.cube.settings[effect.query] = effect.settings
+
     def _read_from(self, query: Query) -> None:
         if self.is_over or self.spark is None:
             return

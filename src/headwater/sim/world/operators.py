@@ -7,9 +7,16 @@ from random import Random
 
 import msgspec
 
-from headwater.plan.command import Install, Remove
+from headwater.plan.command import Alter, Install, Remove
 from headwater.plan.query import Query, QueryId
-from headwater.sim.query_kinds import draw_growing, draw_past, draw_sessions, draw_states, draw_time
+from headwater.sim.query_kinds import (
+    draw_growing,
+    draw_past,
+    draw_sessions,
+    draw_settings,
+    draw_states,
+    draw_time,
+)
 from headwater.sim.scenario import SLIDE_S_MIN, START_S, Scenario, draw_query, draw_trees
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.keys import SimulatedSignatures
@@ -22,6 +29,11 @@ NAME_TAKEN_SHARE = 0.2
 ANSWERS_BEHIND_MAX = 100
 """Answers' worth of windows by which a query may begin before the simulated time: somebody whose
 clock is hours behind may ask for more than a root with a small limit can answer in a run."""
+
+
+SETTINGS_SLACKS_S = (0.0, 2.0, 8.0, 15.0)
+"""How long ahead settings hold. People take fifteen seconds; to take less, so that most sites hear
+late, must do no harm either."""
 
 
 class Operators:
@@ -44,6 +56,8 @@ class Operators:
         self._sign = signatures.sign_command
         self.removed: set[str] = set()
         """What was commanded to end."""
+        self.altered: set[tuple[str, int, str, int]] = set()
+        """(query, order) of settings that were commanded."""
         self.plan_versions: dict[str, int] = {}
         """The newest plan that the root of a query has given it."""
 
@@ -115,6 +129,35 @@ class Operators:
         self.plan_versions[str(query.id)] = version
         at.replan(msgspec.structs.replace(install, trees=trees, plan_version=version, age_s=0.0))
         self._transcript.count("a query was planned anew")
+
+    def alter_one(self, site: str, *, draw: float) -> None:
+        """Other settings for a query that is known at ``site``, by what that takes for the time."""
+        at = self._sites[site]
+        if not self._may_command(at) or not at.disk.installs:
+            return
+        random = Random(f"settings {self._scenario.seed} {draw}")
+        install = at.disk.installs[random.choice(sorted(at.disk.installs))]
+        query, window = install.query, install.query.window
+        first = window.first_window_from(
+            round((self._clock_s(at) + random.choice(SETTINGS_SLACKS_S)) * 1e6)
+        )
+        pane = window.panes_of(first).start
+        pane = pane if query.begin_pane is None else max(pane, query.begin_pane)
+        is_over = query.ends_at is not None and pane >= query.ends_at
+        if query.ends or query.numbers is not None or is_over:
+            return
+        known = install.alters[-1].number if install.alters else 0
+        alter = Alter(
+            id=query.id,
+            installer=site,
+            counter=at.next_number(),
+            number=known + 1,
+            first_pane=pane,
+            settings=draw_settings(random, query),
+        )
+        self.altered.add((str(query.id), *alter.order))
+        at.command(self._sign(alter))
+        self._transcript.count("settings were altered")
 
     def remove_one(self, site: str, *, draw: float) -> None:
         at = self._sites[site]

@@ -76,6 +76,15 @@ class StreamStatement(msgspec.Struct, frozen=True):
     text: str
 
 
+class AlterStatement(msgspec.Struct, frozen=True):
+    """Other settings for a stream that runs."""
+
+    name: str
+    options: tuple[Option, ...]
+    offset: int
+    text: str
+
+
 Statement = SourceStatement | StreamStatement
 
 
@@ -107,17 +116,17 @@ def read_each(text: str) -> list[Reading]:
         tokens = tokens_of(text)
     except Unreadable as error:
         raise refusal(text, error.offset, error.message) from error
-    parts = [part for part in _parts(tokens) if part]
+    parts = [part for part in parts_of(tokens) if part]
     if len(parts) > STATEMENTS_MAX:
         at = parts[STATEMENTS_MAX][0].start
         raise refusal(text, at, f"more than {STATEMENTS_MAX} statements")
-    statements = [_Reader(text, part).reading() for part in parts]
+    statements = [StatementReader(text, part).reading() for part in parts]
     if not statements:
         raise refusal(text, 0, f"there is no statement here; wanted {SHAPE}")
     return statements
 
 
-def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
+def parts_of(tokens: Sequence[Token]) -> list[list[Token]]:
     parts: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
@@ -127,7 +136,7 @@ def _parts(tokens: Sequence[Token]) -> list[list[Token]]:
     return parts
 
 
-class _Reader:
+class StatementReader:
     """Walks over the tokens of one statement."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
@@ -179,6 +188,8 @@ class _Reader:
     def _instead(self) -> str:
         """What came, and what does that where it is done elsewhere."""
         words = [token.text.upper() for token in self._tokens[:3]]
+        if words[:1] == ["ALTER"]:
+            return "; ALTER STREAM changes a stream that runs, which `headwater run` does"
         if words[:2] == ["CREATE", "OR"]:
             return "; leave OR REPLACE out: `headwater run --replace` replaces streams that changed"
         if words[0] == "DROP":
@@ -186,6 +197,24 @@ class _Reader:
         if words[0] in ("SELECT", "WITH", "FROM"):
             return "; write CREATE STREAM name AS before it"
         return f"; got `{' '.join(words)}`"
+
+    def alteration(self) -> AlterStatement | None:
+        """None: it is another statement. Raises ``QueryRefused``."""
+        if not self._take_keyword("ALTER"):
+            return None
+        if not self._take_keyword("STREAM"):
+            raise self._refusal("wanted ALTER STREAM name SET (option = 'value', …)")
+        name = self._name("the stream's name")
+        if not self._take_keyword("SET"):
+            raise self._refusal("wanted SET (option = 'value', …) behind the name")
+        self._symbol("(", "settings, as in SET (error = '0.5 % of total')")
+        options, _ = self._elements(self._option)
+        self._symbol(")", "`,` and a further setting, or `)`")
+        if self._faults:
+            raise self._faults[0]
+        if self._peek() is not None:
+            raise self._refusal("wanted `;` or the end")
+        return AlterStatement(name, tuple(options), self._tokens[0].start, self._statement_text())
 
     def _source(self) -> SourceStatement:
         name = self._name("the source's name")

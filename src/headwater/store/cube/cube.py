@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.remainders.withhold import Allowance, Rehearsed
+from headwater.algebra.remainders.withhold import AllowanceOf, Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Merger
@@ -96,7 +96,7 @@ class Cube:
         disk: Disk,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
-        allowance_of: Callable[[str], Allowance | None],
+        allowance_of: AllowanceOf,
         last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
@@ -151,7 +151,7 @@ class Cube:
         site: str,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
-        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
+        allowance_of: AllowanceOf = lambda query, pane: None,
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,

@@ -36,7 +36,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, withhold
+from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
@@ -117,7 +117,7 @@ class UpdateMaker:
         *,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
-        allowance_of: Callable[[str], Allowance | None] = lambda query: None,
+        allowance_of: AllowanceOf = lambda query, pane: None,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
     ) -> None:
         self._manifest = manifest
@@ -138,15 +138,15 @@ class UpdateMaker:
         if number is None:
             return prepared
         merger = self._merger_of(wanted.query)
-        limit, allowance = self._limit_of(wanted.query), self._allowance_of(wanted.query)
+        limit, allowances = self._limit_of(wanted.query), self._allowances(wanted)
         rows = self._manifest.all(
             "SELECT pane, segment, first_row, rows FROM parts "
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
             (number, str(list(wanted.panes))),
         )
-        if allowance is not None:
+        if allowances:
             rows = sorted([*rows, *self._owed(number, wanted.panes)])
-        closing = set[int]() if allowance is None else self._unmade(number, wanted.panes)
+        closing = self._unmade(number, wanted.panes) if allowances else set[int]()
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
             former = 0 if limit is None else self._rows_sent(number, pane)
@@ -158,10 +158,15 @@ class UpdateMaker:
                 packer,
                 limit,
                 former,
-                allowance if pane in closing else None,
+                allowances.get(pane) if pane in closing else None,
             )
             prepared.panes.append(found)
         return prepared
+
+    def _allowances(self, wanted: MakeUpdates) -> dict[int, Allowance]:
+        """By pane, where something may be kept back of it."""
+        found = ((pane, self._allowance_of(wanted.query, pane)) for pane in wanted.panes)
+        return {pane: allowance for pane, allowance in found if allowance is not None}
 
     def _owed(self, number: int, panes: Sequence[int]) -> list[Row]:
         """What was withheld of them and is to follow."""
@@ -328,7 +333,7 @@ class UpdateMaker:
             "DELETE FROM parts WHERE query = ? AND pane = ? AND segment = ? AND first_row = ?",
             ((number, one.pane, p.segment, p.first_row) for one in panes for p in one.parts),
         )
-        if self._allowance_of(wanted.query) is not None:
+        if self._allowances(wanted):
             self._manifest.run_many(
                 f"DELETE FROM updates WHERE query = ? AND pane = ? AND number = {OWED}",
                 ((number, one.pane) for one in panes),

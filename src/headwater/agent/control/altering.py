@@ -1,0 +1,151 @@
+"""Other settings for a stream that runs: prepared to be signed, and looked at when they are given.
+
+They hold from the first window on that begins so much later that every site can have heard of them,
+as for an install. A site that hears later goes by them from its next pane on, and says so.
+"""
+
+from __future__ import annotations
+
+from headwater.agent.control import control_api as api
+from headwater.agent.control.install import of_stream, root_now_us
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.settings_lines import statement_of
+from headwater.errors import ConfigurationError
+from headwater.net.values.words import command_word
+from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX
+from headwater.plan.altered.settings_book import SettingsBook
+from headwater.plan.command import Alter, Install
+from headwater.plan.node_sets import is_asked
+from headwater.plan.query import Query
+from headwater.plan.timestamps import timestamp_text
+from headwater.sql.alter import (
+    Written,
+    check_alterable,
+    difference_text,
+    merged_options,
+    present_options,
+    settings_with,
+)
+from headwater.sql.alter_statement import read_settings
+from headwater.sql.read.streams import INSTALL_SLACK_US
+
+
+def prepared_alter(runtime: SiteRuntime, request: api.AlterRequest) -> api.PreparedAlter:
+    """Of all parts of the stream. No words: it runs with these settings already."""
+    alters = prepare_alter(runtime, request.stream, request.settings, is_whole=request.is_whole)
+    first = of_stream(runtime, request.stream)[0]
+    return api.PreparedAlter(
+        words=tuple(command_word(alter) for alter in alters),
+        altered=tuple(_line(runtime, alter) for alter in alters),
+        installer=runtime.site,
+        home=runtime.roster.home,
+        sites=tuple(site.name for site in runtime.roster.sites),
+        text=statement_of(first, first.settings),
+    )
+
+
+def prepare_alter(
+    runtime: SiteRuntime,
+    stream: str,
+    settings: str,
+    *,
+    is_whole: bool = False,
+    slack_us: int = INSTALL_SLACK_US,
+) -> list[Alter]:
+    """``is_whole``: what is not among the settings is as by default; otherwise it stays as it is.
+    Raises ``QueryRefused`` and ``ConfigurationError``."""
+    options = read_settings(settings) if settings.strip() else ()
+    if not is_whole or options:
+        check_alterable(options)
+    found = []
+    for install in of_stream(runtime, stream):
+        query, book = install.query, install.settings
+        _check_alterable(query)
+        number = book.changes[-1].number if book.changes else 0
+        present = () if is_whole else present_options(query, book.newest, number=number)
+        wanted = merged_options(present, options) if options else present
+        settings_wanted = settings_with(query, wanted, known_sites=runtime.roster.sites)
+        former = present_options(query, book.newest, number=number)
+        if settings_with(query, former, known_sites=runtime.roster.sites).is_like(settings_wanted):
+            continue
+        found.append(
+            Alter(
+                id=query.id,
+                installer=runtime.site,
+                counter=runtime.next_counter(),
+                number=number + 1,
+                first_pane=_first_pane(runtime, query, slack_us=slack_us),
+                settings=settings_wanted,
+            )
+        )
+    return found
+
+
+def _check_alterable(query: Query) -> None:
+    if query.ends:
+        raise ConfigurationError(
+            f"stream {query.stream!r} reads files that end: nothing of it is yet to come; run it "
+            "again as it is to be"
+        )
+    if query.numbers is not None:
+        raise ConfigurationError(
+            f"stream {query.stream!r} has windows of numbers, of which nobody knows when they "
+            "begin; run the changed file with --replace"
+        )
+
+
+def _first_pane(runtime: SiteRuntime, query: Query, *, slack_us: int) -> int:
+    window = query.window
+    first = window.first_window_from(root_now_us(runtime, query) + slack_us)
+    pane = window.panes_of(first).start
+    if query.begin_pane is not None:
+        pane = max(pane, query.begin_pane)
+    if query.ends_at is not None and pane >= query.ends_at:
+        raise ConfigurationError(
+            f"stream {query.stream!r} has no further window that begins late enough for all sites "
+            "to hear of other settings: its extent is over"
+        )
+    return pane
+
+
+def check_first(runtime: SiteRuntime, alter: Alter) -> None:
+    """Of settings that somebody brings, signed: they may have been prepared long ago, or elsewhere.
+    Raises ``ConfigurationError``."""
+    install = runtime.node.peer.live_queries().get(str(alter.id))
+    if install is None:
+        raise ConfigurationError(
+            f"settings of {alter.id}: no such stream runs; `headwater streams` lists those that do"
+        )
+    now_us = root_now_us(runtime, install.query)
+    ahead_us = install.query.window.pane_start_us(alter.first_pane) - now_us
+    if not 0 < ahead_us <= SETTINGS_AHEAD_US_MAX:
+        when = "has begun" if ahead_us <= 0 else "is too far ahead"
+        raise ConfigurationError(
+            f"settings {alter.number} of {alter.id}: their first pane ({alter.first_pane}) {when}; "
+            "command them again"
+        )
+
+
+def altered_lines(runtime: SiteRuntime, alters: list[Alter]) -> tuple[api.Altered, ...]:
+    return tuple(_line(runtime, alter) for alter in alters)
+
+
+def _line(runtime: SiteRuntime, alter: Alter) -> api.Altered:
+    install = runtime.node.peer.live_queries()[str(alter.id)]
+    query = install.query
+    asked = [site for site in runtime.roster.sites if is_asked(query, site)]
+    return api.Altered(
+        stream=query.stream,
+        id=str(query.id),
+        settings=alter.number,
+        changes=difference_text(_former(install, alter), alter.settings.options),
+        begins=timestamp_text(query.window.pane_start_us(alter.first_pane)),
+        sites=len(asked),
+    )
+
+
+def _former(install: Install, alter: Alter) -> Written:
+    before = tuple(one for one in install.settings.changes if one.number < alter.number)
+    book = SettingsBook(install.settings.first, before)
+    number = before[-1].number if before else 0
+    return present_options(install.query, book.newest, number=number)

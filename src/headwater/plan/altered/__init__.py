@@ -1,0 +1,4 @@
+"""What of a query may change while it runs: its settings, and which of them hold for which pane.
+
+Values alone, as all of ``plan``. Open ``settings`` first.
+"""

@@ -1,0 +1,72 @@
+"""Which settings of a query hold for which pane.
+
+Settings are told whole, so of those whose pane has come the one with the highest number holds, in
+whichever order they were heard of.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from headwater.algebra.remainders.tolerance import Tolerance
+from headwater.plan.altered.settings import Settings
+
+
+class Numbered(msgspec.Struct, frozen=True):
+    """Settings, and from which pane on they hold."""
+
+    number: int
+    pane: int
+    settings: Settings
+
+
+class SettingsBook(msgspec.Struct, frozen=True):
+    """All settings of one query that are known, for whoever asks by pane.
+
+    Of those whose pane has come the highest number holds, so it does not matter in which order they
+    were heard of.
+    """
+
+    first: Settings = Settings()
+    """Those of the install, number 0."""
+    changes: tuple[Numbered, ...] = ()
+    """By number."""
+
+    def number_at(self, pane: int) -> int:
+        """
+        >>> book = SettingsBook(changes=(Numbered(1, 10, Settings()), Numbered(2, 8, Settings())))
+        >>> [book.number_at(pane) for pane in (7, 8, 10)]
+        [0, 2, 2]
+        """
+        return self._at(pane)[0]
+
+    def at(self, pane: int) -> Settings:
+        return self._at(pane)[1]
+
+    def _at(self, pane: int) -> tuple[int, Settings]:
+        for one in reversed(self.changes):
+            if one.pane <= pane:
+                return one.number, one.settings
+        return 0, self.first
+
+    def of(self, number: int) -> Settings | None:
+        """None: they are not known here."""
+        if not number:
+            return self.first
+        return next((one.settings for one in self.changes if one.number == number), None)
+
+    @property
+    def newest(self) -> Settings:
+        """Those that hold last."""
+        return self.changes[-1].settings if self.changes else self.first
+
+    @property
+    def tolerances(self) -> list[Tolerance]:
+        """By any of them, the newest first."""
+        every = (*reversed(self.changes), Numbered(0, 0, self.first))
+        return [one.settings.tolerance for one in every if one.settings.tolerance is not None]
+
+    def pending(self, after: int) -> list[Numbered]:
+        """Those that will hold for a pane behind this one, and do not yet."""
+        now = self.number_at(after)
+        return [one for one in self.changes if one.pane > after and one.number > now]

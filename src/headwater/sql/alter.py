@@ -1,0 +1,177 @@
+"""Other settings for a stream that runs: which options they are, and what comes of them.
+
+The stream is compiled anew with the options as they are to be, so whatever is refused at CREATE is
+refused here, in the same words; and nothing but settings may be another for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+
+from headwater.errors import QueryRefused
+from headwater.plan.altered.settings import Settings
+from headwater.plan.query import Query
+from headwater.plan.roster import Site
+from headwater.sql.compile import compile_statements
+from headwater.sql.read.refusal import choices
+from headwater.sql.read.statements import Option, StreamStatement, read_statements
+from headwater.sql.read.streams import STREAM_OPTIONS
+
+ALTERABLE = ("error", "finally", "deadline", "staleness", "answer", "revise_every")
+"""What holds for a pane by itself: what is kept back of it, and when its window is answered."""
+NONE = "none"
+"""As an error: nothing is kept back any more."""
+NEW_STREAM = "install a new stream, or run the changed file with --replace"
+NOT_ALTERABLE: Mapping[str, str] = {
+    "window": "another window is another question",
+    "begin": "its first window has begun",
+    "extent": "sites and root end at the pane that it was installed with",
+    "time": "records are placed by it, and those of before were placed otherwise",
+    "disorder": "sites have closed panes by it, and would close later ones out of their order",
+    "lateness": "sites seal by it what they have read, and never take a seal back",
+    "revise_for": "sites and root keep panes for so long, and have let go of older ones",
+    "session_max": "sessions that are open were cut by it",
+    "root": "answers so far lie at the root that it was installed with",
+    "roots": "the groups of a stream are dealt out among the roots that it was installed with",
+    "sites": "who is expected in an answer is settled when a stream is installed",
+}
+"""Options of a stream that stay as they are, and why."""
+_REPLACES: Mapping[str, tuple[str, ...]] = {"deadline": ("staleness",), "staleness": ("deadline",)}
+"""Options that say the same: the later one holds."""
+
+Written = tuple[tuple[str, str], ...]
+"""(option, its value as it was written), in the order of ``ALTERABLE``."""
+
+
+def check_alterable(options: Sequence[Option]) -> None:
+    """Raises ``QueryRefused``."""
+    if not options:
+        raise QueryRefused(
+            "SET: wanted settings to change, as in error = '0.5 % of total', got none"
+        )
+    for option in options:
+        if option.name in NOT_ALTERABLE:
+            why = NOT_ALTERABLE[option.name]
+            raise QueryRefused(
+                f"`{option.name}` can't change while a stream runs: {why}; {NEW_STREAM}"
+            )
+        if option.name not in ALTERABLE:
+            known = choices("settings", ALTERABLE, near=option.name)
+            raise QueryRefused(f"no setting `{option.name[:60]}`{known}")
+    names = [option.name for option in options]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise QueryRefused(f"setting `{twice}` occurs twice; write it once")
+
+
+def present_options(query: Query, settings: Settings, *, number: int) -> Written:
+    """What is written of its settings: in the statement, or where they were altered."""
+    return settings.options if number else written_options(query.program.text)
+
+
+def written_options(text: str) -> Written:
+    """Of the one stream of a text, those that may be altered."""
+    return _ordered({one.name: one.written for one in _stream(text).options})
+
+
+def merged_options(present: Written, options: Sequence[Option]) -> Written:
+    """As they are to be. What an option makes meaningless goes with it. Raises
+    ``QueryRefused``."""
+    check_alterable(options)
+    found, named = dict(present), {one.name for one in options}
+    for option in options:
+        found[option.name] = option.written
+        word = option.value.strip().lower()
+        replaced = _REPLACES.get(option.name, ())
+        if option.name == "answer" and word == "complete":
+            replaced = ("deadline", "staleness")
+        if option.name == "error" and word == NONE:
+            del found["error"]
+            replaced = ("finally",)
+        for name in replaced:
+            if name not in named:
+                found.pop(name, None)
+    return _ordered(found)
+
+
+def settings_with(
+    query: Query, options: Written, *, known_sites: Collection[str | Site]
+) -> Settings:
+    """The settings of a query, or of a part of a stream, that these options make. Raises
+    ``QueryRefused``."""
+    made = compiled_with(query, options, known_sites=known_sites)
+    found = next((one for one in made if one.id.name == query.id.name), None)
+    if found is None or _without_text(found) != _without_text(query):
+        raise QueryRefused(
+            f"{query.id}: wanted a statement that this version makes the same query of as was "
+            f"installed, and it was installed by another one; {NEW_STREAM}"
+        )
+    return msgspec.structs.replace(Settings.of(found), options=options)
+
+
+def compiled_with(
+    query: Query, options: Written, *, known_sites: Collection[str | Site]
+) -> list[Query]:
+    """The queries that its stream would be, had it been written with these options."""
+    source = query.program.source
+    return compile_statements(
+        text_with(query.program.text, options),
+        root=query.root,
+        installer=query.id.installer,
+        next_counter=1,
+        known_sites=known_sites,
+        known_sources={source.name: source},
+    )
+
+
+def file_with(text: str, options: Written) -> str:
+    """A source and a stream, the stream with these options."""
+    texts = [
+        text_with(one.text, options) if isinstance(one, StreamStatement) else one.text
+        for one in read_statements(text)
+    ]
+    return "".join(f"{one.rstrip().rstrip(';')};\n" for one in texts)
+
+
+def text_with(text: str, options: Written) -> str:
+    """The one stream of a text, with these options in the place of those that may be altered."""
+    stream = _stream(text)
+    kept = [(one.name, one.written) for one in stream.options if one.name not in ALTERABLE]
+    written = ", ".join(f"{name} = {value}" for name, value in (*options, *kept))
+    with_ = f" WITH ({written})" if written else ""
+    return f"CREATE STREAM {stream.name}{with_} AS\n{text[stream.select_offset :]}"
+
+
+def difference_text(former: Written, later: Written) -> str:
+    """
+    >>> difference_text((("error", "'1 %'"),), (("deadline", "'9 s'"),))
+    "deadline = '9 s' (was by default), error by default (was '1 %')"
+    """
+    was, now = dict(former), dict(later)
+    lines = []
+    for name in sorted(was.keys() | now.keys()):
+        if was.get(name) != now.get(name):
+            is_ = f"{name} = {now[name]}" if name in now else f"{name} by default"
+            lines.append(f"{is_} (was {was.get(name, 'by default')})")
+    return ", ".join(lines)
+
+
+def _stream(text: str) -> StreamStatement:
+    streams = [one for one in read_statements(text) if isinstance(one, StreamStatement)]
+    if len(streams) != 1:
+        raise QueryRefused(f"wanted one CREATE STREAM, got {len(streams)}")
+    return streams[0]
+
+
+def _ordered(found: Mapping[str, str]) -> Written:
+    return tuple((name, found[name]) for name in ALTERABLE if name in found)
+
+
+def _without_text(query: Query) -> object:
+    """What Spark does for it, but for how it was written."""
+    return msgspec.structs.replace(query.program, text=""), query.window
+
+
+assert set(STREAM_OPTIONS) == {*ALTERABLE, *NOT_ALTERABLE}, "each option is one or the other"
