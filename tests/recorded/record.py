@@ -38,11 +38,7 @@ from transcript import ANSWER, HELLO, REQUEST, ListeningCodec, Transcript, liste
 
 from headwater import __version__
 from headwater.agent.control import control_api as api
-from headwater.agent.control.operator_client import (
-    alter_stream,
-    remove_stream,
-    run_statements,
-)
+from headwater.agent.control.operator_client import alter_stream, remove_stream, run_statements
 from headwater.errors import HeadwaterError
 from headwater.net.control.control import Event, Reply, Request
 from headwater.net.control.control_client import ControlClient
