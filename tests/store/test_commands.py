@@ -11,7 +11,8 @@ from store_kit import query_of
 from headwater.algebra.words.proof import Proof
 from headwater.net.values.words import command_word
 from headwater.overlay.outputs import CommandAccepted, CountsLearned
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.tree import Tree
 from headwater.store.commands import COMMANDS_SCHEMA, CommandStore
 from headwater.store.manifest import Manifest
@@ -117,3 +118,19 @@ def test_an_install_that_cannot_be_read_is_set_aside_and_stays(tmp_path: Path) -
     store.write([CommandAccepted(Remove(id=one.query.id, installer="home", counter=3), ())])
     assert store.set_aside() == {}
     store.close()
+
+
+def test_settings_are_kept_with_their_install_as_they_were_signed(tmp_path: Path) -> None:
+    """Also by an agent that does not know all that they say."""
+    one = install("hits", 1)
+    said = Alter(
+        id=one.query.id, installer="home", counter=2, number=1, first_pane=40,
+        settings=Settings(deadline_s=3.0, waits=True),
+    )  # fmt: skip
+    proof = msgspec.structs.replace(PROOF, word=command_word(said))
+    known = msgspec.structs.replace(said, settings=Settings(deadline_s=3.0), proof=proof)
+    store = CommandStore(tmp_path)
+    store.write([CommandAccepted(msgspec.structs.replace(one, alters=(known,)), ())])
+    store.close()
+    (kept,) = CommandStore(tmp_path).live()
+    assert kept.alters == (msgspec.structs.replace(said, proof=proof),)

@@ -22,6 +22,8 @@ from headwater.store.disk import Disk
 from headwater.store.manifest import Manifest, Schema
 
 T = TypeVar("T")
+SETTINGS_AT = 6
+"""Where the settings stand in the word of who altered them."""
 _counts = msgspec.msgpack.Decoder(Count)
 COMMANDS_SCHEMA = Schema(
     name="commands",
@@ -135,8 +137,10 @@ class CommandStore:
 
 
 def kept(install: Install) -> bytes:
-    """As it lies on disk: field by field, its query flat."""
+    """As it lies on disk: field by field, its query flat; and as ever where nothing was altered."""
     fields = msgspec.structs.asdict(install) | {"query": FlatQuery.of(install.query)}
+    if not install.alters:
+        del fields["alters"]
     return msgspec.msgpack.encode({"type": "Install", **fields})
 
 
@@ -145,6 +149,9 @@ def _install(word: bytes) -> Install:
     kept_query, proof = fields.pop("query"), fields.get("proof")
     if proof is not None:
         kept_query |= _signed_fields(proof[0])
+    for alter in fields.get("alters", ()):
+        if alter["proof"] is not None:
+            alter["settings"] |= _signed_settings(alter["proof"][0])
     query = msgspec.convert(kept_query, FlatQuery).query()
     return msgspec.convert({**fields, "query": query}, Install)
 
@@ -155,6 +162,14 @@ def _signed_fields(word: bytes) -> dict[str, Any]:
     said = msgspec.msgpack.decode(word)
     is_query = isinstance(said, list) and said and isinstance(said[0], dict)
     return said[0] if is_query else {}
+
+
+def _signed_settings(word: bytes) -> dict[str, Any]:
+    """The same of settings, which end the word."""
+    said = msgspec.msgpack.decode(word)
+    is_settings = isinstance(said, list) and len(said) > SETTINGS_AT
+    is_settings = is_settings and isinstance(said[SETTINGS_AT], dict)
+    return said[SETTINGS_AT] if is_settings else {}
 
 
 def _read(word: bytes, read: Callable[[bytes], T]) -> T | str:
