@@ -19,6 +19,7 @@ from headwater.algebra.words.acknowledgement import (
     ExtraHeld,
     Greeting,
     PaneHeld,
+    RoundsHeld,
     with_leaves,
 )
 from headwater.algebra.words.alarm import Alarm, AlarmKind
@@ -104,6 +105,10 @@ def an_alter() -> Alter:
 def messages() -> list[Message]:
     part = Coverage.of_part(3, 77, updates=((1, 2), (5, 5)), closed_at=5)
     coverage = Coverage.of_whole(1, 99).merge(Coverage.of_empty(900, 5)).merge(part)
+    early = Coverage.of_group(7, 44, updates=((1, 1),), closed_at=None)
+    grouped = coverage.merge(early).merge(
+        Coverage.of_group(8, 45, updates=((1, 3), (5, 5)), closed_at=5)
+    )
     state = SiteState(
         query=QUERY, ordinal=2, incarnation=9, number=4, first_pane=-3, message="…",
         sealed_through=FOREVER, empty=((1, 9), (20, 30)),
@@ -120,9 +125,11 @@ def messages() -> list[Message]:
             done_through=100,
             held=((101, 110),),
             age_s=1.5,
+            tells_several=True,
         ),
         panes=(PaneHeld(111, 1 << 700 | 1 << 200 | 5),),
         extra=(ExtraHeld(pane=111, ordinal=3, incarnation=77, updates=((2, 3),)),),
+        rounds=(RoundsHeld(pane=112, first=1, last=2, sites=1 << 700 | 2),),
         greetings=(
             Greeting(ordinal=2, incarnation=9, number=4),
             Greeting(
@@ -139,6 +146,7 @@ def messages() -> list[Message]:
         Heartbeat(sent_s=1.5, echo_s=None, echo_held_s=0.0, digest=7),
         Heartbeat(sent_s=1e9, echo_s=2.5, echo_held_s=0.25, digest=(1 << 64) - 1),
         SummaryMessage(Summary(query=QUERY, pane=7, coverage=coverage, rows=a_table(5), age_s=2.0)),
+        SummaryMessage(Summary(query=QUERY, pane=8, coverage=grouped, rows=a_table(2))),
         SummaryMessage(
             Summary(
                 query=QUERY, pane=-7, coverage=part, rows=None, lane=Lane.SPARE, roster_version=3

@@ -144,7 +144,7 @@ def kept_alone(effect: do.Effect, honest: int) -> Iterator[KeptSummary]:
 def is_cut(kept: KeptSummary, updates: int) -> bool:
     """Whether a site that has cut so many updates of the pane can have said it."""
     told = [1] if kept.coverage.whole else []
-    for part in kept.coverage.parts:
+    for part in (*kept.coverage.groups, *kept.coverage.parts):
         told += [last for _, last in part.updates]
         told += [] if part.closed_at is None else [part.closed_at]
     is_own = kept.rows is None or str(kept.rows) == str(examples.a_table(3))

@@ -106,7 +106,7 @@ def test_repairs_that_fit_the_budget_wait_for_nothing() -> None:
 
 def test_what_a_pane_of_many_updates_overdraws_is_paid_back_first() -> None:
     """A pane comes whole; four updates each, of a budget of three at once and two a second."""
-    repairs = repairs_of(asked(records_max=1, records=4), seconds=9.0)
+    repairs = repairs_of(asked(records_max=1, records=4), seconds=8.0)
     times = sorted({at_s for at_s, _ in repairs})
     assert len(repairs) == 4 * len(times), "each time one pane, with all its updates"
     assert len(times) == 5, "at once one, which overdraws by one, and then one every two seconds"

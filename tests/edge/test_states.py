@@ -91,7 +91,7 @@ def test_a_state_of_several_updates_is_joined_update_by_update():
     read_through(site, 2, {0: [1, 2]})
     said = site.take_said()
     assert [(one.pane, one.last, one.rows) for one in said] == [(0, 2, (1,)), (0, 2, (2,))]
-    assert [one.coverage.parts[0].updates for one in said] == [((1, 1),), ((2, 2),)]
+    assert [one.coverage.groups[0].updates for one in said] == [((1, 1),), ((2, 2),)]
 
 
 def test_a_repair_is_of_one_pane_alone():

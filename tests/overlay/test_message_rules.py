@@ -4,7 +4,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.coverage import COVERAGE_GROUPS_MAX, Coverage, Group, SitePart
 from headwater.algebra.route import NEVER, Route, problem_with_route
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.windows.sessions import Sessions
@@ -65,6 +65,22 @@ BAD_COVERAGE = {
     "a bitmap below zero": Coverage(whole=-1),
     "no site at all": Coverage(),
     "one site in both bitmaps": Coverage(whole=1 << 2, empty=1 << 2),
+    "one site in two groups": Coverage(
+        groups=(Group(((1, 1),), None, 1 << 2, 7), Group(((1, 1),), 2, 1 << 2, 7))
+    ),
+    "one site in a bitmap and a group": Coverage(
+        whole=1 << 2, groups=(Group(((1, 1),), None, 1 << 2, 7),)
+    ),
+    "a group beyond the roster": Coverage(groups=(Group(((1, 1),), None, 1 << 70, 7),)),
+    "a group below zero": Coverage(whole=1 << 2, groups=(Group(((1, 1),), None, -8, 7),)),
+    "a group of nobody": Coverage(whole=1 << 2, groups=(Group(((1, 1),), None, 0, 7),)),
+    "more updates than the close of a group": Coverage(groups=(Group(((1, 3),), 2, 1 << 2, 7),)),
+    "more groups than there may be": Coverage(
+        groups=tuple(
+            Group(((1, n + 1),), None, 1 << 2 if n == 0 else 0, 7)
+            for n in range(COVERAGE_GROUPS_MAX + 1)
+        )
+    ),
     "one site twice in parts": Coverage(
         parts=(
             SitePart(ordinal=2, incarnation=1, updates=(), closed_at=0),

@@ -81,6 +81,10 @@ def summary_text(summary: Summary) -> str:
     coverage = summary.coverage
     parts = [f"{p.ordinal}:{list(p.updates)}/{p.closed_at}" for p in coverage.parts]
     whole, empty = list(bitset.members(coverage.whole)), list(bitset.members(coverage.empty))
+    parts += [
+        f"{list(bitset.members(group.sites))}:{list(group.updates)}/{group.closed_at}"
+        for group in coverage.groups
+    ]
     cover = [f"whole {whole}"] * bool(whole) + [f"empty {empty}"] * bool(empty) + parts
     return f"pane {summary.pane} {summary.lane} {' '.join(cover)} {summary.rows or '-'}"
 
@@ -96,6 +100,10 @@ def ack_text(ack: Acknowledgement) -> str | None:
     greeted = [f"s{one.ordinal}#{one.number}" for one in ack.greetings]
     if not (panes or extra or greeted):
         return None
+    rounds = [
+        f"{one.pane}:{one.first}-{one.last}:{list(bitset.members(one.sites))}" for one in ack.rounds
+    ]
+    extra = [*rounds, *extra]
     return f"held {list(ack.held)} panes {panes} extra {extra} greets {greeted}"
 
 
@@ -118,11 +126,29 @@ LATE = """\
  11 s0 sends pane 0 live whole [0] (10,)
  11 s1 sends pane 0 live empty [1] -
  11 root answers window 0 r1 (complete) 2/2 exact [10]
- 15 s0 sends pane 0 live 0:[(2, 2)]/2 (11,)
+ 15 s0 sends pane 0 live [0]:[(2, 2)]/2 (11,)
  15 s0 tells state #2 first 0 counts [(0, 2)]
- 15 root acknowledges held [] panes ['0:[0, 1]'] extra ['0/0:[(1, 2)]'] greets ['s0#2']
- 15 root answers window 0 r2 (revision) 2/2 exact [10, 11]
- 17 root acknowledges held [] panes ['0:[0, 1]'] extra ['0/0:[(1, 2)]'] greets []"""
+ 15 root answers window 0 r2 (revision) 2/2 exact [10, 11]"""
+
+
+LATE_LOST = """\
+  0 s0 tells state #1 first 0 counts []
+  0 s1 tells state #1 first 0 counts []
+ 11 s0 sends pane 0 live whole [0] (10,)
+ 11 s1 sends pane 0 live empty [1] -
+ 11 root answers window 0 r1 (complete) 2/2 exact [10]
+ 15 s0 sends pane 0 live [0]:[(2, 2)]/2 (11,) -- lost
+ 15 s0 tells state #2 first 0 counts [(0, 2)]
+ 15 root acknowledges held [] panes ['0:[1]'] extra ['0/0:[(1, 1)]'] greets ['s0#2']
+ 15 root answers window 0 r2 (revision) 2/2 inexact [10]
+ 17 root acknowledges held [] panes ['0:[1]'] extra ['0/0:[(1, 1)]'] greets []
+ 21 root acknowledges held [(1, 1)] panes ['0:[1]'] extra ['0/0:[(1, 1)]'] greets []
+ 31 root acknowledges held [(1, 2)] panes ['0:[1]'] extra ['0/0:[(1, 1)]'] greets []
+ 41 root acknowledges held [(1, 3)] panes ['0:[1]'] extra ['0/0:[(1, 1)]'] greets []
+ 48 s0 sends pane 0 spare 0:[(2, 2)]/2 (11,)
+ 48 root answers window 0 r3 (revision) 2/2 exact [10, 11]
+ 49 root acknowledges held [(1, 3)] panes ['0:[0, 1]'] extra ['0/0:[(1, 2)]'] greets []
+ 51 root acknowledges held [(1, 4)] panes ['0:[0, 1]'] extra ['0/0:[(1, 2)]'] greets []"""
 
 
 def about_pane_0(story: Story) -> str:
@@ -154,3 +180,16 @@ def test_a_late_record_makes_a_second_update_and_a_revision():
     story.sites[0].commit({0: [11]}, now_s=13.5)
     story.until(18, start_s=14)
     assert about_pane_0(story) == LATE
+
+
+def test_a_late_update_that_is_lost_is_asked_for_though_its_pane_was_held():
+    """The root calls the pane held by the close that it knows. It hears of the later one from the
+    site's state, and says so no more."""
+    story = Story()
+    story.until(3, start_s=0)
+    story.sites[0].commit({0: [10]}, now_s=5.0)
+    story.until(13, start_s=5)
+    story.losing.add("s0 sends pane 0 live [0]:[(2, 2)]/2")
+    story.sites[0].commit({0: [11]}, now_s=13.5)
+    story.until(55, start_s=14)
+    assert about_pane_0(story) == LATE_LOST

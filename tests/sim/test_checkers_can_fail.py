@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from headwater.algebra.budget import Budget
-from headwater.algebra.coverage import Coverage
+from headwater.algebra.coverage import OPEN, Coverage
 from headwater.algebra.summary import Lane
 from headwater.algebra.windows import sessions
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -22,6 +22,7 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outbox.sending import Sending
+from headwater.edge.words.telling import Telling
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
@@ -29,8 +30,9 @@ from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Count
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
+from headwater.root import pane_board
 from headwater.root.outputs import Keep
-from headwater.root.pane_board import Holding, PaneBoard
+from headwater.root.pane_board import PaneBoard
 from headwater.root.root import Root
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
@@ -258,7 +260,12 @@ def root_loses_a_write(patch: Patch) -> None:
 
 def root_believes_closes(patch: Patch) -> None:
     """A site counts as covered when it has said how much there is, not when it is in."""
-    patch.setattr(Holding, "is_complete", property(lambda self: self.closed_at is not None))
+    patch.setattr(pane_board, "_is_complete", lambda key: key[1] != OPEN)
+
+
+def site_takes_held_for_all_that_it_has(patch: Patch) -> None:
+    """Also for a late update, of which the root may not have heard."""
+    patch.setattr(Telling, "bit_means_held", lambda *_, **__: True)
 
 
 def root_calls_answers_final_before_they_are_sealed(patch: Patch) -> None:
@@ -373,6 +380,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (root_acknowledges_everything, drawn, {"nothing acked is missing"}),
     (root_loses_a_write, drawn, {"nothing acked is missing", "true coverage"}),
     (root_believes_closes, finely_cut, {"true coverage", "convergence"}),
+    (site_takes_held_for_all_that_it_has, finely_cut, {"nothing acked is missing"}),
     (
         root_calls_answers_final_before_they_are_sealed,
         drawn,

@@ -1,6 +1,10 @@
 """A coverage as it travels and lies on disk: its bitmaps, integers of any length, as bytes.
 
 The bounds are looked at by whoever decodes it, before anything is made of what it says.
+
+Groups stand beside ``whole``, in its place, and not behind all else, where an agent of before would
+pass over them: it would merge the rows of sites that its coverage lacks, and these would count
+twice. As it is, it refuses the message, and its sites' updates come as repairs, which have none.
 """
 
 from __future__ import annotations
@@ -10,17 +14,43 @@ from typing import Annotated, cast
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.bounds import ORDINALS_MAX, Bits, SixtyFourBits
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.bounds import ORDINALS_MAX, Bits, Number, SixtyFourBits
+from headwater.algebra.coverage import (
+    COVERAGE_GROUPS_MAX,
+    GROUP_RANGES_MAX,
+    Coverage,
+    Group,
+    SitePart,
+)
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.tolerance import WITHHELD_COLUMNS_MAX
 from headwater.algebra.sets import bitset
 
 
+class _PackedGroup(msgspec.Struct, frozen=True, array_like=True):
+    updates: Annotated[tuple[tuple[Number, Number], ...], Meta(max_length=GROUP_RANGES_MAX)]
+    closed_at: Number | None
+    sites: Bits
+    tag: SixtyFourBits
+
+    @classmethod
+    def of(cls, group: Group) -> _PackedGroup:
+        return cls(group.updates, group.closed_at, bitset.to_bytes(group.sites), group.tag)
+
+    def group(self) -> Group:
+        return Group(self.updates, self.closed_at, bitset.from_bytes(self.sites), self.tag)
+
+
+class _WithGroups(msgspec.Struct, frozen=True, array_like=True):
+    whole: Bits
+    groups: Annotated[tuple[_PackedGroup, ...], Meta(min_length=1, max_length=COVERAGE_GROUPS_MAX)]
+
+
 class _WithoutRemainders(msgspec.Struct, frozen=True, array_like=True):
     """As agents of 0.4 write it, and sign it; and all others where nothing is withheld."""
 
-    whole: Bits
+    whole: Bits | _WithGroups
+    """Without groups the bitmap alone."""
     empty: Bits
     tag: SixtyFourBits
     parts: Annotated[tuple[SitePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
@@ -31,13 +61,25 @@ class PackedCoverage(_WithoutRemainders, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, coverage: Coverage) -> PackedCoverage:
-        bits = bitset.to_bytes(coverage.whole), bitset.to_bytes(coverage.empty)
+        whole = bitset.to_bytes(coverage.whole)
+        groups = tuple(map(_PackedGroup.of, coverage.groups))
+        first = _WithGroups(whole, groups) if groups else whole
+        said = first, bitset.to_bytes(coverage.empty), coverage.tag, coverage.parts
         if not coverage.withheld:
-            bare = _WithoutRemainders(*bits, coverage.tag, coverage.parts)
-            return cast(PackedCoverage, bare)  # as it is read, and a byte shorter
-        return cls(*bits, coverage.tag, coverage.parts, coverage.withheld)
+            return cast(PackedCoverage, _WithoutRemainders(*said))  # as read, and a byte shorter
+        return cls(*said, coverage.withheld)
 
     def coverage(self) -> Coverage:
         """As it was packed; what a stranger has packed is still to be checked."""
-        bits = bitset.from_bytes(self.whole), bitset.from_bytes(self.empty)
-        return Coverage(*bits, self.tag, self.parts, self.withheld)
+        whole, groups = self.whole, tuple[Group, ...]()
+        if isinstance(whole, _WithGroups):
+            groups = tuple(packed.group() for packed in whole.groups)
+            whole = whole.whole
+        return Coverage(
+            whole=bitset.from_bytes(whole),
+            empty=bitset.from_bytes(self.empty),
+            tag=self.tag,
+            parts=self.parts,
+            withheld=self.withheld,
+            groups=groups,
+        )

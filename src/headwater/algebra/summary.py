@@ -94,14 +94,16 @@ class Summary(msgspec.Struct, frozen=True):
             yield self.at(pane, pane)
 
 
-def merge_summaries(parts: Sequence[Summary], merger: Merger) -> Summary:
+def merge_summaries(
+    parts: Sequence[Summary], merger: Merger, *, coverage: Coverage | None = None
+) -> Summary:
     """All as one; whoever hands it on says its age, its way and its panes. Raises ``OverlapError``
-    where a site is in two of them."""
+    where a site is in two of them, unless it is known what they cover together."""
     assert all(part.lane is not Lane.SPARE for part in parts), "a spare is never merged on the way"
     rows = [part.rows for part in parts if part.rows is not None]
     return msgspec.structs.replace(
         parts[0],
-        coverage=reduce(Coverage.merge, (part.coverage for part in parts)),
+        coverage=coverage or reduce(Coverage.merge, (part.coverage for part in parts)),
         rows=merger.merge(rows) if len(rows) > 1 else (rows[0] if rows else None),
         roster_version=max(part.roster_version for part in parts),
         proof=None,

@@ -275,7 +275,10 @@ class QueryEdge:
             state.hear(News.WORK)
             self._nothing_made(pane, closed_s=closed_s)
             return []
-        state.count(pane, done.last_update)
+        is_late = done.first_update > 1 or ranges.contains(state.record.reopened, pane)
+        if not is_late:
+            book.close_first(pane, done.last_update)
+        state.count(pane, done.last_update, is_late=is_late)
         if self._are_updates_sent:
             book.fly(pane, updates, now_s=now_s)
             if book.beyond(state.config.panes_waiting_max):

@@ -150,19 +150,26 @@ class QueryState:
         for pane in self.book.filled.numbers(first, last):
             self.count(pane, self.book.updates_of(pane))
 
-    def count(self, pane: int, updates: int) -> None:
-        """Tell how many updates the pane has, where that isn't one and nothing else was said.
+    def count(self, pane: int, updates: int, *, is_late: bool = False) -> None:
+        """Tell how many updates the pane has, where its first close does not or may not: see "Held
+        means all that the root knows to be closed".
 
         Of a pane that can't be exact only the state tells the close. Were it sent with the rows,
         it could overtake the state, and the root would call the answer exact for a while.
         """
         record = self.record
         after_word = pane in self.declined or ranges.contains(record.reopened, pane)
-        if updates > 1 or after_word or self.is_doubted(pane):
+        if is_late or after_word or self.is_doubted(pane):
             self.telling.count(record, pane, updates, after_word=after_word)
             self.hear(News.WORD)
             if ranges.contains(record.empty, pane):
                 self.change(News.WORD, empty=ranges.difference(record.empty, ((pane, pane),)))
+
+    def landed(self, pane: int) -> None:
+        """The root holds all of it. Its close came with the updates, so no state need tell it any
+        more, but of a pane that can't be exact."""
+        if not self.is_doubted(pane):
+            self.telling.uncount(pane)
 
     def add_tally(self, more: Tally) -> None:
         """News in its own time: see ``Telling``."""
@@ -244,6 +251,8 @@ class QueryState:
         self.telling.forget_greeting(self.record, incarnation=incarnation)
         self.closes.forget_agreement()
         self.book.fly_again(self.record.done_through)
+        for pane, updates in self.book.beyond_first_close():
+            self.count(pane, updates, is_late=True)
         self.doubt_empty()
         self.hear(News.WORD)
 

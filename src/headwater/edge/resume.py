@@ -49,7 +49,8 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     if not kept.is_whole:
         state.damage(pane, pane)
     if kept.updates:
-        state.count(pane, kept.updates)
+        # which of them the first close had is not known any more
+        state.count(pane, kept.updates, is_late=kept.updates > 1 and not kept.is_acked)
     if kept.waiting_rows:
         edge.rows_in(pane, kept.waiting_rows, now_s=now_s)
     if kept.withheld is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from headwater.algebra.coordinate import problem_with_coordinate
+from headwater.algebra.coverage import COVERAGE_GROUPS_MAX
 from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
@@ -65,7 +66,7 @@ def problem_with_summary(
         return f"summary of {summary.query[:80]}: {problem}"
     if not 0.0 <= summary.age_s <= AGE_MAX_S:
         return f"summary of {summary.query[:80]}: age {summary.age_s} s"
-    if coverage.whole < 0 or coverage.empty < 0:
+    if min(coverage.whole, coverage.empty, *(group.sites for group in coverage.groups)) < 0:
         return f"summary of {summary.query[:80]}: a bitmap below zero"
     problem = problem_with_route(summary.route)
     if problem is not None:
@@ -75,11 +76,14 @@ def problem_with_summary(
     sites = coverage.sites
     if sites.bit_length() > roster.ordinal_max + 1:
         return f"summary of {summary.query[:80]}: a bitmap beyond the roster"
-    mentioned = coverage.whole.bit_count() + coverage.empty.bit_count() + len(coverage.parts)
+    mentioned = coverage.mentioned
     if sites.bit_count() != mentioned or not sites:
         return f"summary of {summary.query[:80]}: wanted each site once, and at least one"
     if summary.lane is Lane.SPARE and mentioned != 1:
         return f"spare of {summary.query[:80]}: wanted one site, got {mentioned}"
+    groups = coverage.groups
+    if len(groups) > COVERAGE_GROUPS_MAX or not all(one.is_possible for one in groups):
+        return f"summary of {summary.query[:80]}: {len(groups)} groups, or one that can't be"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
     problem = _problem_with_places(summary, query, roster) or _problem_with_times(summary, query)

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
-from headwater.algebra.sets import bitset
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
@@ -73,9 +72,7 @@ class Answers:
 
     def mend(self, lost: KeptSummary) -> None:
         """The ledger has lost this, and answers of these windows had it in them."""
-        coverage = lost.coverage
-        sites = coverage.whole | coverage.empty | bitset.of(p.ordinal for p in coverage.parts)
-        self._mending[lost.pane] = self._mending.get(lost.pane, 0) | sites
+        self._mending[lost.pane] = self._mending.get(lost.pane, 0) | lost.coverage.sites
         for number in self._book.windows_of(lost.pane):
             window = self._book.windows.get(number)
             if window is not None and window.revision and lost.number <= window.kept_through:

@@ -131,7 +131,11 @@ class Books:
             if window is not None:
                 window.unsettled += change
                 self.answers.mark(number)
-        self.acks.note(board, expected=self.table.expected)
+        self._tell(board)
+
+    def _tell(self, board: PaneBoard) -> None:
+        told = self.scoreboard.held_in_part(board)
+        self.acks.note(board, told, expected=self.table.expected)
 
     def sum_up(self) -> None:
         """What all sites together have said may have changed."""
@@ -164,8 +168,7 @@ class Books:
 
     def hear_closes(self, coverage: Coverage, pane: int, *, now_s: float) -> None:
         """Some site has closed the pane, as a summary says."""
-        is_closed = any(part.closed_at is not None for part in coverage.parts)
-        if coverage.whole or coverage.empty or is_closed:
+        if coverage.has_close:
             self.hear_close(pane, now_s=now_s)
 
     def hear_state(self, state: SiteState, *, now_s: float) -> None:
@@ -194,7 +197,7 @@ class Books:
             board = self.scoreboard.open(pane)
             window.unsettled += not board.is_settled
             if is_new and board.known:
-                self.acks.note(board, expected=self.table.expected)
+                self._tell(board)
         restored = self.restored.pop(number, None)
         if restored is not None:
             self.answers.restore(window, restored)

@@ -1,8 +1,8 @@
 """One pane as the root knows it: of each site, what is in, what it has closed, what never comes.
 
-Nearly every site closes a pane with exactly one update or none, so two bitmaps hold nearly
-everything, as in a coverage. The rest (late updates, repairs under way, an incarnation that is
-not the site's present one) is a ``Holding`` each.
+Sites in their present life are told by bitmaps, as in a coverage: one for each (updates that are
+in, close) that some site has, which are a few however many sites there are. A life that is not the
+site's present one, or that the root has not heard of, is a ``Holding`` each.
 
 ``covered`` never loses a site: it says that a close of the site was in with all its updates at
 some time. When news of a further update comes before the update, the site is ``lacking`` as well.
@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import reduce
+from itertools import chain
 
 import msgspec
 
-from headwater.algebra.coverage import Coverage
+from headwater.algebra.coverage import FIRST, OPEN, Coverage, GroupKey
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
-from headwater.algebra.words.acknowledgement import ExtraHeld
 
-FIRST: Ranges = ((1, 1),)
+_WHOLE: GroupKey = (FIRST, 1)
+_EMPTY: GroupKey = ((), 0)
 
 
 class Holding:
@@ -37,11 +38,11 @@ class Holding:
 
     @property
     def is_complete(self) -> bool:
-        """All that the site closed is in, and nothing that it has not closed. An update beyond the
-        close comes of a pane that can't be exact: only the site's state tells its close."""
-        if self.closed_at is None or not ranges.covers(self.updates, 1, self.closed_at):
-            return False
-        return not self.updates or self.updates[-1][1] <= self.closed_at
+        return _is_complete(self.key)
+
+    @property
+    def key(self) -> GroupKey:
+        return self.updates, OPEN if self.closed_at is None else self.closed_at
 
     @property
     def is_bound(self) -> bool:
@@ -58,17 +59,16 @@ class Rest(msgspec.Struct, frozen=True):
     A merged summary can't be taken apart, so it counts until each of them has sent its rest.
     """
 
-    whole: int
-    parts: tuple[tuple[int, int], ...]
-    """(ordinal, the last of its updates that are in)"""
+    sites: tuple[tuple[int, int], ...]
+    """(sites, the last of their updates that are in)"""
     withheld: Remainders
 
     @classmethod
     def of(cls, coverage: Coverage) -> Rest:
-        parts = tuple(
-            (part.ordinal, part.updates[-1][1]) for part in coverage.parts if part.updates
-        )
-        return cls(coverage.whole, parts, coverage.withheld)
+        found = [(coverage.whole, 1)] if coverage.whole else []
+        found += [(one.sites, one.updates[-1][1]) for one in coverage.groups if one.updates]
+        found += [(1 << one.ordinal, one.updates[-1][1]) for one in coverage.parts if one.updates]
+        return cls(tuple(found), coverage.withheld)
 
 
 class PaneBoard:
@@ -80,7 +80,12 @@ class PaneBoard:
         """Closed with one update, which is in; of the site's present incarnation."""
         self.empty = 0
         """Closed with no update; of the site's present incarnation."""
+        self.groups: dict[GroupKey, int] = {}
+        """All other sites of which something is known of the present incarnation."""
         self.holdings: dict[int, Holding] = {}
+        """Of other incarnations."""
+        self.former = 0
+        """Those of them that are over: nothing more comes of these."""
         self.covered = 0
         self.lacking = 0
         self.declined = 0
@@ -109,15 +114,22 @@ class PaneBoard:
 
     @property
     def known(self) -> bool:
-        return bool(self.whole or self.empty or self.holdings or self.declined or self.damaged)
+        held = self.whole or self.empty or self.groups or self.holdings
+        return bool(held or self.declined or self.damaged)
+
+    def forms(self) -> Iterator[tuple[GroupKey, int]]:
+        """What is known of present incarnations, and of which sites; each site once."""
+        if self.whole:
+            yield _WHOLE, self.whole
+        if self.empty:
+            yield _EMPTY, self.empty
+        yield from self.groups.items()
 
     def holding_of(self, ordinal: int, present: int | None) -> Holding | None:
         """What is known of one site; ``present`` is its present incarnation."""
-        bit = 1 << ordinal
-        if self.whole & bit:
-            return Holding(present or 0, FIRST, 1)
-        if self.empty & bit:
-            return Holding(present or 0, (), 0)
+        for key, sites in self.forms():
+            if sites >> ordinal & 1:
+                return _holding(present or 0, key)
         return self.holdings.get(ordinal)
 
     def withheld(self, *, gives_back: bool) -> Remainders:
@@ -127,22 +139,33 @@ class PaneBoard:
         return reduce(merge_remainders, owed, ())
 
     def _is_given_back(self, rest: Rest) -> bool:
-        firsts = ((ordinal, 1) for ordinal in bitset.members(rest.whole))
-        return all(self._has_beyond(*one) for one in (*firsts, *rest.parts))
+        return all(not sites & ~self._beyond(update) for sites, update in rest.sites)
 
-    def _has_beyond(self, ordinal: int, update: int) -> bool:
-        """Whether all of the site is in, and that is more than up to this update."""
-        holding = self.holdings.get(ordinal)
-        return holding is not None and holding.is_complete and (holding.closed_at or 0) > update
+    def _beyond(self, update: int) -> int:
+        """The sites of which all is in, and that is more than up to this update."""
+        apart = ((holding.key, 1 << ordinal) for ordinal, holding in self.holdings.items())
+        known = chain(self.groups.items(), apart)
+        found = 0
+        for key, sites in known:
+            if _is_complete(key) and key[1] > update:
+                found |= sites
+        return found
 
     # Changes: what returns a bool says whether anything is new
 
-    def add_closed(self, whole: int, empty: int) -> None:
-        """Sites of which nothing was known here: closed with one update, and it is in; or closed
-        with none."""
-        self.whole |= whole
-        self.empty |= empty
-        self.covered |= whole | empty
+    def add(self, key: GroupKey, sites: int) -> None:
+        """Join this to what is known of sites in their present life, of which no other counts."""
+        rest = sites
+        for known, of in list(self.forms()):
+            common = of & rest
+            rest &= ~common
+            joined = _joined(known, key)
+            if common and _closes(key, joined):
+                self.covered |= common
+            if common and joined != known:
+                self._move(joined, common)
+        if rest:
+            self._move(key, rest)
 
     def add_part(self, ordinal: int, part: Holding, present: int | None) -> bool:
         """Join a part to what is known of the site; closes merge by maximum.
@@ -154,12 +177,12 @@ class PaneBoard:
             if former.is_bound:
                 return False
             former = None
-        joined = part if former is None else _joined(former, part)
-        if part.closed_at is not None and ranges.covers(joined.updates, 1, part.closed_at):
+        joined = part.key if former is None else _joined(former.key, part.key)
+        if _closes(part.key, joined):
             self.covered |= 1 << ordinal
-        if former is not None and joined.as_tuple() == former.as_tuple():
+        if former is not None and joined == former.key:
             return False
-        self._put(ordinal, joined, present)
+        self._put(ordinal, _holding(part.incarnation, joined), present)
         return True
 
     def decline(self, ordinal: int, present: int | None) -> bool:
@@ -202,11 +225,10 @@ class PaneBoard:
         holding = self.holding_of(ordinal, former)
         if holding is None or holding.incarnation != former:
             return False
-        self.whole &= ~bit
-        self.empty &= ~bit
-        self.holdings[ordinal] = holding
+        self._clear(bit)
+        self.holdings[ordinal], self.former = holding, self.former | bit
         if not holding.is_bound:
-            del self.holdings[ordinal]
+            self._clear(bit)
             self.lacking &= ~bit
             return True
         is_all = is_sealed and holding.is_complete
@@ -222,7 +244,7 @@ class PaneBoard:
     def settle_in(self, ordinal: int, present: int) -> None:
         """The site's incarnation has become known: a holding of it may fit the bitmaps now."""
         holding = self.holdings.get(ordinal)
-        if holding is not None and holding.incarnation == present:
+        if holding is not None:
             self._put(ordinal, holding, present)
 
     def _set_declined(self, bit: int) -> bool:
@@ -231,48 +253,66 @@ class PaneBoard:
 
     def _put(self, ordinal: int, holding: Holding, present: int | None) -> None:
         bit = 1 << ordinal
-        if self.owed & bit and not ranges.difference(self._owed_updates[ordinal], holding.updates):
-            self.owe_nothing(ordinal)
-        self.whole &= ~bit
-        self.empty &= ~bit
-        self.holdings.pop(ordinal, None)
-        if holding.incarnation == present and holding.updates == FIRST and holding.closed_at == 1:
-            self.whole |= bit
-        elif holding.incarnation == present and holding.closed_at == 0 and not holding.updates:
-            self.empty |= bit
+        if holding.incarnation == present:
+            self._move(holding.key, bit)
+            return
+        self._clear(bit)
+        self.holdings[ordinal] = holding
+        if present is not None and holding.incarnation < present:
+            self.former |= bit
+        self._placed(holding.key, bit)
+
+    def _move(self, key: GroupKey, sites: int) -> None:
+        """This is what is known of these sites, all in their present life, from now on."""
+        self._clear(sites)
+        if key == _WHOLE:
+            self.whole |= sites
+        elif key == _EMPTY:
+            self.empty |= sites
         else:
-            self.holdings[ordinal] = holding
-        if holding.is_complete:
-            self.covered |= bit
-            self.lacking &= ~bit
+            self.groups[key] = self.groups.get(key, 0) | sites
+        self._placed(key, sites)
+
+    def _placed(self, key: GroupKey, sites: int) -> None:
+        for ordinal in bitset.members(sites & self.owed):
+            if not ranges.difference(self._owed_updates[ordinal], key[0]):
+                self.owe_nothing(ordinal)
+        if _is_complete(key):
+            self.covered |= sites
+            self.lacking &= ~sites
         else:
-            self.lacking |= bit
+            self.lacking |= sites
+
+    def _clear(self, sites: int) -> None:
+        """Nothing is known of these sites."""
+        self.whole &= ~sites
+        self.empty &= ~sites
+        self.former &= ~sites
+        for key in [key for key, of in self.groups.items() if of & sites]:
+            self.groups[key] &= ~sites
+            if not self.groups[key]:
+                del self.groups[key]
+        if self.holdings:
+            for ordinal in [one for one in self.holdings if sites >> one & 1]:
+                del self.holdings[ordinal]
 
     # What an acknowledgement says of it
 
     def first_held(self) -> int:
-        """Sites whose first update or empty close is in, or that are known to decline."""
-        held = self.whole | self.empty
-        awaited = 0
-        for ordinal, holding in self.holdings.items():
-            if ranges.contains(holding.updates, 1) or holding.closed_at == 0:
-                held |= 1 << ordinal
-            elif holding.closed_at:
-                awaited |= 1 << ordinal
+        """Sites of which all that they have closed, as far as is known, is in, or that decline
+        what lacks. Of a former life nothing more is awaited."""
+        held, awaited = 0, 0
+        for (updates, closed_at), sites in self.known_of_lives():
+            if closed_at != OPEN and ranges.covers(updates, 1, closed_at):
+                held |= sites
+            elif updates or closed_at > 0:
+                awaited |= sites & ~self.former
         return held | (self.declined & ~awaited)
 
-    def extras(self) -> Iterator[ExtraHeld]:
-        for ordinal, holding in self.holdings.items():
-            if any(last > 1 for _, last in holding.updates):
-                yield ExtraHeld(
-                    pane=self.pane,
-                    ordinal=ordinal,
-                    incarnation=holding.incarnation,
-                    updates=holding.updates,
-                )
-
-    def has_extras(self) -> bool:
-        return any(last > 1 for holding in self.holdings.values() for _, last in holding.updates)
+    def known_of_lives(self) -> Iterator[tuple[GroupKey, int]]:
+        """As ``forms``, and of other incarnations as well."""
+        apart = ((holding.key, 1 << ordinal) for ordinal, holding in self.holdings.items())
+        return chain(self.forms(), apart)
 
     def snapshot(self) -> tuple[object, ...]:
         """All that a restart must bring back, as a value."""
@@ -281,6 +321,7 @@ class PaneBoard:
             self.pane,
             self.whole,
             self.empty,
+            tuple(sorted(self.groups.items())),
             holdings,
             self.covered,
             self.lacking,
@@ -291,7 +332,25 @@ class PaneBoard:
         )
 
 
-def _joined(former: Holding, part: Holding) -> Holding:
-    closes = [at for at in (former.closed_at, part.closed_at) if at is not None]
-    updates = ranges.union(former.updates, part.updates)
-    return Holding(part.incarnation, updates, max(closes, default=None))
+def _holding(incarnation: int, key: GroupKey) -> Holding:
+    updates, closed_at = key
+    return Holding(incarnation, updates, None if closed_at == OPEN else closed_at)
+
+
+def _is_complete(key: GroupKey) -> bool:
+    """All that was closed is in, and nothing that was not. An update beyond the close comes of a
+    pane that can't be exact: only the site's state tells its close."""
+    updates, closed_at = key
+    if closed_at == OPEN or not ranges.covers(updates, 1, closed_at):
+        return False
+    return not updates or updates[-1][1] <= closed_at
+
+
+def _closes(part: GroupKey, joined: GroupKey) -> bool:
+    """Whether all that this close counts is in, of what is known with it."""
+    return part[1] != OPEN and ranges.covers(joined[0], 1, part[1])
+
+
+def _joined(former: GroupKey, part: GroupKey) -> GroupKey:
+    """Closes merge by maximum; open is below all."""
+    return ranges.union(former[0], part[0]), max(former[1], part[1])

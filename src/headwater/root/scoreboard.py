@@ -12,13 +12,14 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from enum import StrEnum
 
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.coverage import FIRST, OPEN, Coverage, Group, GroupKey, SitePart
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.acknowledgement import Greeting
 from headwater.algebra.words.site_state import FOREVER, SiteState
-from headwater.root.pane_board import FIRST, Holding, PaneBoard, Rest
+from headwater.root.pane_board import Holding, PaneBoard, Rest
+from headwater.root.said.held_in_part import HeldUpdates, held_in_part
 from headwater.root.site_table import SiteTable, SiteView, changed_ranges
 
 FORMER_LIVES_MAX = 10_000
@@ -65,6 +66,10 @@ class Scoreboard:
         """Pane -> sites of which carriers have brought more since it was compared."""
         self.lacked: dict[int, dict[int, int]] = {}
         """Pane -> site -> how many updates it has signed, of which some never came."""
+
+    @property
+    def expected(self) -> int:
+        return self.table.expected
 
     # Boards
 
@@ -142,7 +147,8 @@ class Scoreboard:
         if not self._is_well_formed(coverage):
             return Verdict.STRANGER
         bits = coverage.whole | coverage.empty
-        if bits and not self.table.tag_matches(bits, coverage.tag):
+        tagged = [(bits, coverage.tag), *((one.sites, one.tag) for one in coverage.groups)]
+        if not all(self.table.tag_matches(*one) for one in tagged if one[0]):
             return Verdict.MISTAGGED
         board = self.peek(pane)
         fresh, held = self._compare(board, coverage)
@@ -160,27 +166,11 @@ class Scoreboard:
         if has_rows:
             board.rows_number = number
         apart = bitset.of(board.holdings)
-        known = board.whole | board.empty | apart
-        board.add_closed(coverage.whole & ~known, coverage.empty & ~known)
-        for ordinal in bitset.members(coverage.whole & (board.empty | apart)):
-            self._add(
-                board,
-                ordinal,
-                SitePart(
-                    ordinal=ordinal,
-                    incarnation=self._present(ordinal),
-                    updates=((1, 1),),
-                    closed_at=1,
-                ),
-            )
-        for ordinal in bitset.members(coverage.empty & apart):
-            self._add(
-                board,
-                ordinal,
-                SitePart(
-                    ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=0
-                ),
-            )
+        for key, sites in _bitmaps(coverage):
+            board.add(key, sites & ~apart)
+            for part in self._as_parts(key, sites & apart):
+                self._add(board, part.ordinal, part)
+        self.table.readers |= bitset.union(group.sites for group in coverage.groups)
         for part in coverage.parts:
             self._add(board, part.ordinal, part)
         if coverage.withheld and has_rows:
@@ -205,7 +195,9 @@ class Scoreboard:
         """The ledger has lost a summary: its updates are owed by the sites that still have them."""
         board = self.open(pane)
         lost = [(p.ordinal, p.incarnation, p.updates) for p in coverage.parts if p.updates]
-        lost += [(o, self.table.present(o) or 0, FIRST) for o in bitset.members(coverage.whole)]
+        for (updates, _), sites in _bitmaps(coverage):
+            members = bitset.members(sites if updates else 0)
+            lost += [(ordinal, self.table.present(ordinal) or 0, updates) for ordinal in members]
         for ordinal, incarnation, updates in lost:
             view = self.table.views.get(ordinal)
             if view is not None and view.has_rows_of(pane, incarnation=incarnation):
@@ -222,15 +214,12 @@ class Scoreboard:
         return Coverage(parts=tuple(sorted(news, key=lambda part: part.ordinal)))
 
     def _is_well_formed(self, coverage: Coverage) -> bool:
-        parts = bitset.of(part.ordinal for part in coverage.parts)
-        bits = coverage.whole | coverage.empty
-        distinct = parts.bit_count() == len(coverage.parts) and not parts & bits
-        disjoint = not coverage.whole & coverage.empty
+        sites = coverage.sites
         return (
-            distinct
-            and disjoint
-            and not (parts | bits) & ~self.table.expected
-            and all(_is_possible(part) for part in coverage.parts)
+            sites.bit_count() == coverage.mentioned
+            and not sites & ~self.table.expected
+            and all(map(_is_possible, coverage.groups))
+            and all(map(_is_possible, coverage.parts))
             and self._is_tolerated(coverage.withheld)
         )
 
@@ -242,15 +231,20 @@ class Scoreboard:
     def _compare(self, board: PaneBoard, coverage: Coverage) -> tuple[bool | None, bool]:
         """Whether it carries updates that are new, and such as are held; None: it can't count."""
         apart = bitset.of(board.holdings)
-        held = bool(coverage.whole & board.whole)
-        fresh = bool(coverage.whole & ~board.whole & ~apart)
-        parts = [
-            SitePart(
-                ordinal=ordinal, incarnation=self._present(ordinal), updates=((1, 1),), closed_at=1
-            )
-            for ordinal in bitset.members(coverage.whole & apart)
-        ]
-        for part in (*parts, *coverage.parts):
+        fresh, held = False, False
+        parts = list(coverage.parts)
+        for key, sites in _bitmaps(coverage):
+            updates, rest = key[0], sites & ~apart
+            parts += self._as_parts(key, sites & apart)
+            if not updates:
+                continue
+            for (known, _), of in board.forms():
+                if of & rest and ranges.intersects(updates, known):
+                    if ranges.difference(updates, known):
+                        return None, False
+                    held, rest = True, rest & ~of
+            fresh = fresh or rest != 0
+        for part in parts:
             if not part.updates:
                 continue
             is_new, is_held = self._compare_part(board, part)
@@ -258,6 +252,14 @@ class Scoreboard:
                 return None, False
             fresh, held = fresh or is_new, held or is_held
         return fresh, held
+
+    def _as_parts(self, key: GroupKey, sites: int) -> list[SitePart]:
+        """The same of each of these sites, spelled out."""
+        updates, closed_at = key[0], None if key[1] == OPEN else key[1]
+        return [
+            SitePart(ordinal, self._present(ordinal), updates, closed_at)
+            for ordinal in bitset.members(sites)
+        ]
 
     def _compare_part(self, board: PaneBoard, part: SitePart) -> tuple[bool, bool]:
         """(new, held); both false when it is partly held or of the wrong incarnation."""
@@ -283,15 +285,9 @@ class Scoreboard:
 
     def _closing(self, board: PaneBoard, coverage: Coverage) -> Iterator[SitePart]:
         """The closes in a coverage that may be news, without updates."""
-        apart = bitset.of(board.holdings)
-        for ordinal in bitset.members(coverage.whole & (apart | board.empty)):
-            yield SitePart(
-                ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=1
-            )
-        for ordinal in bitset.members(coverage.empty & ~(board.whole | board.empty)):
-            yield SitePart(
-                ordinal=ordinal, incarnation=self._present(ordinal), updates=(), closed_at=0
-            )
+        for (_, closed_at), sites in _bitmaps(coverage):
+            knowing = bitset.union(of for (_, known), of in board.forms() if known >= closed_at)
+            yield from self._as_parts(((), closed_at), sites & ~knowing)
         for part in coverage.parts:
             yield SitePart(
                 ordinal=part.ordinal,
@@ -331,6 +327,10 @@ class Scoreboard:
         present = self.table.present(ordinal)
         assert present is not None, "bitmaps are only compared after their tag matched"
         return present
+
+    def held_in_part(self, board: PaneBoard) -> HeldUpdates:
+        """What an acknowledgement says of the pane beyond a bit for each site."""
+        return held_in_part(board, self.table)
 
     # States
 
@@ -424,7 +424,16 @@ def _last_told(view: SiteView) -> Iterator[int]:
     yield from view.counts
 
 
-def _is_possible(part: SitePart) -> bool:
+def _bitmaps(coverage: Coverage) -> Iterator[tuple[GroupKey, int]]:
+    """All sites that are not spelled out, each once."""
+    if coverage.whole:
+        yield (FIRST, 1), coverage.whole
+    if coverage.empty:
+        yield ((), 0), coverage.empty
+    yield from ((group.key, group.sites) for group in coverage.groups)
+
+
+def _is_possible(part: SitePart | Group) -> bool:
     last = max((b for _, b in part.updates), default=0)
     first = min((a for a, _ in part.updates), default=1)
     closed_at = last if part.closed_at is None else part.closed_at

@@ -79,6 +79,8 @@ class SiteTable:
         self.tally = Tally()
         self.behind = 0
         """Sites that say that they catch up, as a bitset."""
+        self.readers = 0
+        """Sites that have sent groups, as a bitset: they know what a bit says of them."""
         self._sealed = Counter({-FOREVER: len(members)})
         self._ended: set[int] = set()
         self._unconfirmed: set[int] = set()

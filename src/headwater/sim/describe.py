@@ -80,9 +80,15 @@ def _summary(summary: Summary) -> str:
 
 def _coverage(coverage: Coverage) -> str:
     parts = [f"{part.ordinal}:{_ranges(part.updates)}/{part.closed_at}" for part in coverage.parts]
+    groups = [
+        f"{list(bitset.members(group.sites))}:{_ranges(group.updates)}/{group.closed_at}"
+        for group in coverage.groups
+    ]
     return (
         f"whole {list(bitset.members(coverage.whole))} "
-        f"empty {list(bitset.members(coverage.empty))}" + (f" parts {parts}" if parts else "")
+        f"empty {list(bitset.members(coverage.empty))}"
+        + (f" groups {groups}" if groups else "")
+        + (f" parts {parts}" if parts else "")
     )
 
 
@@ -93,10 +99,14 @@ def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
 def _ack(ack: Acknowledgement) -> str:
     panes = [f"{held.pane}:{list(bitset.members(held.sites))}" for held in ack.panes]
     extra = [f"{one.pane}/{one.ordinal}:{_ranges(one.updates)}" for one in ack.extra]
+    rounds = [
+        f"{one.pane}:{one.first}-{one.last}:{list(bitset.members(one.sites))}" for one in ack.rounds
+    ]
     greet = [f"{one.ordinal}#{one.number}" for one in ack.greetings]
     return (
         f"{ack.query} #{ack.number} age {ack.age_s:.2f} done {ack.done_through} "
-        f"held {_ranges(ack.held)} panes {panes} extra {extra} greet {greet} "
+        f"held {_ranges(ack.held)} panes {panes} "
+        f"several {ack.tells_several} rounds {rounds} extra {extra} greet {greet} "
         f"listed {_ranges(ack.listed)} leaves {[leaf.number for leaf in ack.leaves]} "
         f"of {list(bitset.members(ack.filled))}"
     )

@@ -124,6 +124,12 @@ BAD_ACKS = {
     "runs out of order": acknowledged(HEAD, [[[9, 0], [5, 0]], b"ab", [], []]),
     "an extra beyond the leaf": acknowledged(HEAD, [[], b"", [[6, 256, 77, [[2, 3]]]], []]),
     "a greeting beyond the leaf": acknowledged(HEAD, [[], b"", [], [[256, 9, 4]]]),
+    "updates of sites beyond the leaf": acknowledged(
+        HEAD, [[], b"", [], [], [], [[6, 1, 1, b"x" * 33]]]
+    ),
+    "updates that rise to below nothing": acknowledged(
+        HEAD, [[], b"", [], [], [], [[6, 1, -1, b"x"]]]
+    ),
     "a leaf twice": packed(
         4, [[msgspec.msgpack.encode(HEAD)], 0.0, 0.0, [[3, msgspec.msgpack.encode(GOOD_LEAF)]] * 2]
     ),

@@ -1,6 +1,7 @@
 """Every message travels and comes back equal; what no peer would say is refused with its reason."""
 
 import math
+from functools import reduce
 from typing import Any, get_args
 
 import msgspec
@@ -22,6 +23,7 @@ from headwater.algebra.words.acknowledgement import (
     ExtraHeld,
     Greeting,
     PaneHeld,
+    RoundsHeld,
     with_leaves,
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
@@ -68,8 +70,8 @@ updates = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=3
 
 @st.composite
 def coverages(draw: st.DrawFn) -> Coverage:
-    """Sites in three disjoint groups, as ``Coverage.merge`` makes them."""
-    place = draw(st.dictionaries(ordinals, st.integers(0, 2), max_size=12))
+    """Each site in one form, as ``Coverage.merge`` makes them."""
+    place = draw(st.dictionaries(ordinals, st.integers(0, 4), max_size=12))
     whole = sum(1 << site for site, group in place.items() if group == 0)
     empty = sum(1 << site for site, group in place.items() if group == 1)
     parts = tuple(
@@ -82,7 +84,13 @@ def coverages(draw: st.DrawFn) -> Coverage:
         for site, group in sorted(place.items())
         if group == 2
     )
-    return Coverage(whole=whole, empty=empty, tag=draw(words), parts=parts)
+    plain = Coverage(whole=whole, empty=empty, tag=draw(words), parts=parts)
+    grouped = (
+        Coverage.of_group(site, 7, updates=((2, 2 + site % 3),), closed_at=(None, 4)[form - 3])
+        for site, form in place.items()
+        if form > 2
+    )
+    return reduce(Coverage.merge, grouped, plain)
 
 
 routes = st.builds(
@@ -156,7 +164,9 @@ heads = st.builds(
     listed=pane_ranges,
     age_s=times,
     clock_s=st.none() | st.floats(-1e12, 1e12),
+    tells_several=st.booleans(),
 )
+site_sets = st.sets(ordinals, min_size=1).map(lambda found: sum(1 << n for n in found))
 acks = st.builds(
     with_leaves,
     heads,
@@ -167,6 +177,9 @@ acks = st.builds(
     ).map(tuple),
     extra=st.lists(st.builds(ExtraHeld, panes, ordinals, words, updates), max_size=3).map(tuple),
     greetings=st.lists(st.builds(Greeting, ordinals, words, numbers), max_size=3).map(tuple),
+    rounds=st.lists(
+        st.builds(RoundsHeld, panes, st.integers(1, 9), st.integers(9, 99), site_sets), max_size=3
+    ).map(tuple),
 )
 
 
@@ -286,9 +299,10 @@ FULL = [
             listed=((101, 111),), age_s=1.5, sites_clock_s=1.7e9, late_s=2.5, clock_s=1.6e9,
             agreed=(PaneHeld(128, 5),), asked=(Asked(ordinal=3, first=128, last=191),),
             wanted=(PaneHeld(130, 7),),
-            awaited_from=105,
+            awaited_from=105, tells_several=True,
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
+        rounds=(RoundsHeld(pane=113, first=2, last=4, sites=6 | 1 << 300),),
         extra=(ExtraHeld(pane=111, ordinal=3, incarnation=77, updates=((2, 3),)),),
         greetings=(Greeting(ordinal=2, incarnation=9, number=4, former_through=105,
         former_clock_s=1.7e9), Greeting(ordinal=300, incarnation=9, number=4)),
@@ -462,8 +476,33 @@ def _summary(**changes: Any) -> bytes:
     return b"\x02" + msgspec.msgpack.encode([*head, 0, 0, *fields.get("end", [])])
 
 
+GOOD_GROUP = [[[1, 2]], 3, b"\x02", 9]
+BAD_GROUPS = [
+    [],
+    [GOOD_GROUP, GOOD_GROUP],
+    [GOOD_GROUP, [[[1, 1]], 3, b"\x04", 9]],
+    [GOOD_GROUP, [[[1, 3]], 3, b"\x06", 9]],
+    [[[[1, 2]], 3, b"\x01", 9]],
+    [[[[1, 2]], 3, b"", 9]],
+    [[[[1, 1]], 1, b"\x02", 9]],
+    [[[], 0, b"\x02", 9]],
+    [[[[0, 2]], 3, b"\x02", 9]],
+    [[[[1, 4]], 3, b"\x02", 9]],
+    [[[[2, 1]], 3, b"\x02", 9]],
+    [[[[1, 1], [2, 2]], 3, b"\x02", 9]],
+    [[[[1, 2]], -1, b"\x02", 9]],
+    [[[[1, 2]], 3, bytes(20_000), 9]],
+    [[[[2 * n, 2 * n] for n in range(1, 66)], 999, b"\x02", 9]],
+    [[[[1, n]], 99, bytes([0] * n) + b"\x02", 9] for n in range(1, 38)],
+]
+"""Beside a bitmap with site 0."""
+
+
 def test_the_made_up_summary_is_good_before_it_is_broken() -> None:
     assert isinstance(codec.decode(_summary()), SummaryMessage)
+    grouped = codec.decode(_summary(coverage=[[b"\x01", [GOOD_GROUP]], b"", 7, []]))
+    assert isinstance(grouped, SummaryMessage)
+    assert grouped.summary.coverage.sites == 0b11
     longest = codec.decode(_summary(end=[[0, [], 0], STATE_PANES_MAX - 1]))
     assert isinstance(longest, SummaryMessage)
     assert longest.summary.more == STATE_PANES_MAX - 1
@@ -479,6 +518,9 @@ def test_the_made_up_summary_is_good_before_it_is_broken() -> None:
         {"coverage": [b"", b"", 7, [[2, 1, [], None], [1, 1, [], None]]]},
         {"coverage": [b"", b"", 7, [[1, 1, [[5, 1]], None]]]},
         {"coverage": [b"", b"", 7, [[1, 1, [[1, 2], [3, 4]], None]]]},
+        *({"coverage": [[b"\x01", groups], b"", 7, []]} for groups in BAD_GROUPS),
+        {"coverage": [[b"", [GOOD_GROUP]], b"\x02", 7, []]},
+        {"coverage": [[b"", [GOOD_GROUP]], b"", 7, [[1, 1, [[1, 1]], None]]]},
         {"end": [[0, [], 0], 1 << 60]},
         {"end": [[0, [], 0], STATE_PANES_MAX]},
         {"end": [[0, [], 0], -1]},

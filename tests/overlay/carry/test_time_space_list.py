@@ -1,12 +1,13 @@
 """The time-space list by itself: what meets, what leaves, what it costs."""
 
+from functools import reduce
 from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.coverage import Coverage
+from headwater.algebra.coverage import COVERAGE_GROUPS_MAX, Coverage
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.summary import Lane, Summary
@@ -59,6 +60,103 @@ class Bench:
 @pytest.fixture
 def make_bench(overlay):
     return lambda **config: Bench(overlay.NumbersMerger(), **config)
+
+
+def grouped(bench, sites, update, *, now_s=0.0, closed_at=2, rows=None):
+    """Sites of which this update is in, as a relay below has merged it; what leaves."""
+    each = (
+        Coverage.of_group(site, 7, updates=((update, update),), closed_at=closed_at)
+        for site in sites
+    )
+    summary = Summary(
+        query="q@a#1",
+        pane=0,
+        coverage=reduce(Coverage.merge, each),
+        rows=tuple(10 * site + update for site in sites),
+    )
+    left = bench.list.insert(summary, bench.query, birth_s=now_s, now_s=now_s)
+    return [summary for _, summary in left]
+
+
+def leaving(bench):
+    """What leaves when holds are over: (updates, sites) of groups, and rows."""
+    left = []
+    while bench.list.next_deadline_s() < float("inf"):
+        left += bench.tick(bench.list.next_deadline_s())
+    assert (len(bench.list), bench.list.size_bytes) == (0, 0)
+    return [([(g.updates, g.sites) for g in one.coverage.groups], one.rows) for one in left]
+
+
+def test_entries_with_other_updates_of_the_same_sites_leave_as_one(make_bench):
+    bench = make_bench()
+    for site in (1, 2, 3):
+        for update in (1, 2, 3):
+            assert grouped(bench, [site], update, closed_at=3) == []
+    assert len(bench.list) == 3
+    assert leaving(bench) == [([(((1, 3),), 0b1110)], (11, 12, 13, 21, 22, 23, 31, 32, 33))]
+    assert bench.calls == [9]
+
+
+def test_an_early_update_that_waits_for_a_way_leaves_with_the_close(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    grouped(bench, [1, 2], 1, closed_at=None)
+    assert bench.tick(bench.list.next_deadline_s()) == []
+    grouped(bench, [1, 2], 2, now_s=1.0)
+    bench.is_open = True
+    left = [summary for _, summary in bench.list.way_opened(now_s=1.1)]
+    assert [(g.updates, g.closed_at) for g in left[0].coverage.groups] == [(((1, 2),), 2)]
+    assert len(left) == 1
+    assert left[0].rows == (11, 12, 21, 22)
+    assert left[0].age_s == pytest.approx(1.1)
+
+
+def test_two_that_wait_for_a_way_leave_as_one(make_bench):
+    bench = make_bench()
+    bench.is_open = False
+    for update in (1, 2):
+        grouped(bench, [1, 2], update)
+    assert bench.tick(5.0) == []
+    bench.is_open = True
+    left = [summary.rows for _, summary in bench.list.way_opened(now_s=1.1)]
+    assert left == [(11, 12, 21, 22)]
+    assert bench.list.way_opened(now_s=1.2) == []
+
+
+def test_entries_of_other_sites_leave_apart(make_bench):
+    bench = make_bench()
+    grouped(bench, [1, 2], 1)
+    grouped(bench, [1], 2)
+    left = [([(((1, 1),), 0b110)], (11, 21)), ([(((2, 2),), 0b10)], (12,))]
+    assert leaving(bench) == left
+
+
+def test_several_updates_of_one_site_stay_as_it_has_signed_them(make_bench):
+    bench = make_bench()
+    for update in (1, 2):
+        assert grouped(bench, [1], update) == []
+    assert [rows for _, rows in leaving(bench)] == [(11,), (12,)]
+
+
+def test_the_same_update_of_sites_that_are_there_goes_on_apart(make_bench):
+    bench = make_bench()
+    grouped(bench, [1, 2], 1)
+    grouped(bench, [1, 2], 1)
+    assert [rows for _, rows in leaving(bench)] == [(11, 21), (11, 21)]
+
+
+def test_together_they_are_not_more_than_a_message_may_hold(make_bench):
+    bench = make_bench(merged_bytes_max=30)
+    for update in (1, 2):
+        grouped(bench, [1, 2], update)
+    assert len(leaving(bench)) == 2
+
+
+def test_what_would_take_more_groups_than_may_be_goes_on_apart(make_bench):
+    bench = make_bench()
+    for site in range(COVERAGE_GROUPS_MAX + 1):
+        grouped(bench, [site], site + 1, closed_at=99)
+    assert len(bench.list) == 2
 
 
 def test_rows_are_merged_once_when_the_entry_leaves(make_bench):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from headwater.root.config import RootConfig
 from headwater.root.pane_board import Holding, PaneBoard
 from headwater.root.said.ack_maker import AckMaker, SpellingList
+from headwater.root.said.held_in_part import HeldUpdates, held_in_part
 
 PANES = st.integers(-20, 20)
 STEPS = st.one_of(
@@ -28,10 +29,20 @@ def do(spelling: SpellingList, verb: str, number: int) -> None:
 
 
 class Boards:
-    """As much of a scoreboard as a maker asks for."""
+    """As much of a scoreboard, and of its table, as a maker asks for. All sites live their life 9,
+    and none has sent a group."""
+
+    readers = 0
+    expected = 0b11111111
 
     def __init__(self) -> None:
         self.boards: dict[int, PaneBoard] = {}
+
+    def present(self, ordinal: int) -> int:
+        return 9
+
+    def held_in_part(self, board: PaneBoard) -> HeldUpdates:
+        return held_in_part(board, self)  # type: ignore[arg-type]
 
     def take_greetings(self, count: int, *, now_s: float) -> tuple[()]:
         return ()
@@ -86,8 +97,8 @@ def test_an_old_pane_is_spelled_out_while_newer_ones_take_all_the_room():
     spelled: list[list[int]] = []
     for number in range(40):
         board = scoreboard.put(number, sites=2 if number < 3 else 3)
-        assert board.has_extras()
-        maker.note(board, expected=0b111)
+        assert scoreboard.held_in_part(board).extras
+        maker.note(board, scoreboard.held_in_part(board), expected=0b111)
         ack = maker.make(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
         spelled.append([held.pane for held in ack.panes])
     told = [pane for panes in spelled for pane in panes]
@@ -107,7 +118,7 @@ def test_news_of_an_older_pane_is_not_passed_over_for_that_of_newer_ones():
         if step == 3 and newest:
             news.append(scoreboard.put(newest - 1, sites=3))
         for board in news:
-            maker.note(board, expected=0b1111)
+            maker.note(board, scoreboard.held_in_part(board), expected=0b1111)
         ack = maker.make(scoreboard, done_through=0, now_s=float(number))  # type: ignore[arg-type]
         panes = [extra.pane for extra in ack.extra]
         wholly.update(pane for pane in panes if panes.count(pane) == 3)
@@ -118,11 +129,12 @@ def test_an_acknowledgement_has_room_for_one_pane_more_than_its_limit_and_for_al
     scoreboard = Boards()
     maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=8))
     for pane in range(10):
-        maker.note(scoreboard.put(pane, sites=6), expected=0b1111111)
+        board = scoreboard.put(pane, sites=6)
+        maker.note(board, scoreboard.held_in_part(board), expected=0b1111111)
     for pane in range(10, 20):
         board = scoreboard.boards[pane] = PaneBoard(pane)
         board.add_part(0, Holding(9, ((1, 1),), 1), 9)
-        maker.note(board, expected=0b1111111)
+        maker.note(board, scoreboard.held_in_part(board), expected=0b1111111)
     ack = maker.make(scoreboard, done_through=0, now_s=0.0)  # type: ignore[arg-type]
     assert len(ack.extra) == 12, "two panes: five of the second are beyond the limit"
     assert set(range(10, 20)) <= {held.pane for held in ack.panes}
@@ -151,7 +163,7 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
             for ordinal in range(3):
                 if sites >> ordinal & 1:
                     board.add_part(ordinal, Holding(9, ((1, 1),), 1), 9)
-            maker.note(board, expected=0b111)
+            maker.note(board, scoreboard.held_in_part(board), expected=0b111)
         elif verb == "cut":
             done = max(done, min(number, done + 2))
             maker.drop_below(done)
@@ -167,3 +179,16 @@ def test_a_cutter_that_is_driven_at_random_spells_out_what_is_lacking(
         spelled.update(held.pane for held in ack.panes)
     lacking = {pane for pane, board in boards.items() if board.known and board.whole != 0b111}
     assert lacking <= spelled
+
+
+def test_what_was_spelled_out_is_held_when_its_sites_have_sent_groups():
+    scoreboard = Boards()
+    maker = AckMaker("q", 1, RootConfig())
+    board = scoreboard.put(5, sites=8)
+    maker.note(board, scoreboard.held_in_part(board), expected=scoreboard.expected)
+    first = maker.make(scoreboard, done_through=0, now_s=0.0)  # type: ignore[arg-type]
+    assert (len(first.extra), first.held) == (8, ())
+    scoreboard.readers = 0b11111111
+    later = maker.make(scoreboard, done_through=0, now_s=2.0)  # type: ignore[arg-type]
+    assert (later.panes, later.extra, later.held) == ((), (), ((5, 5),))
+    assert later.tells_several

@@ -6,6 +6,8 @@ travels.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import or_
 
 EMPTY = 0
 
@@ -25,6 +27,15 @@ def of(members: Iterable[int]) -> int:
     for member in found:
         data[member >> 3] |= 1 << (member & 7)
     return int.from_bytes(data, "little")
+
+
+def union(sets: Iterable[int]) -> int:
+    """The members of any of them.
+
+    >>> bin(union([0b1, 0b100]))
+    '0b101'
+    """
+    return reduce(or_, sets, EMPTY)
 
 
 def members(bits: int) -> Iterator[int]:

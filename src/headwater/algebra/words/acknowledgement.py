@@ -6,11 +6,20 @@ asked for. A pane is listed in one of three ways, and an acknowledgement may lea
 come with a later one)::
 
     done_through   everything below: final or past the horizon; not wanted any more
-    held           ranges of panes with the first update or empty close of every expected site
-    panes          one by one: the sites whose first update or empty close is in, as a bitmap
+    held           ranges of panes of which all that is known to be closed is in, from every
+                   expected site
+    panes          one by one: the sites of which all that is known to be closed is in, as a bitmap
 
-``extra`` lists what is held beyond a first update. So update *n* > 1 of (pane, site) is held only
-if ``extra`` says so.
+Both speak of the updates of a site's *first* close. The root may not have heard of a later one, so
+a late update is held if ``rounds`` or ``extra`` lists it, or if there is a bit and this life of the
+root has greeted a state that counts that update. (Were the only copy of it lost, the site would
+free it, and nobody would ask again.)
+
+``rounds`` tells what is held of a site that has no bit, by bitmaps: early updates of panes that are
+open, and closes of which some are lacking. ``extra`` spells it out, for a life that the root has
+not heard of, and for agents of before, who believe a bit of a first update and ``extra`` of all
+others. Their roots set bits in that sense, so whether there are bits that speak of several updates
+is said (``tells_several``).
 
 ``listed`` is the range of its word: a pane in there that stands neither in ``held`` nor in
 ``panes`` is held from nobody. Without it a site whose only copy was lost on the way, of a pane
@@ -20,7 +29,7 @@ What is true for everybody is the *head*; the root signs it. What is said of sin
 *leaves*, each of which covers ``LEAF_SITES`` ordinals, and of which the head has the digests::
 
     head    order, done_through, held, listed, clocks, digests of the leaves
-    leaf    of its sites: bits of panes, extras, greetings
+    leaf    of its sites: bits of panes, rounds, extras, greetings
 
 So a relay hands on the head with those leaves that somebody below needs, and nobody has to believe
 it: at 10,000 sites a signed whole would be 80 kB on every link. A leaf in which nothing would stand
@@ -28,6 +37,7 @@ does not exist, and the head says which do (``filled``). A site whose leaf exist
 on is told nothing of what is lacking.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import msgspec
@@ -52,8 +62,18 @@ _LEAF_BITS = bitset.below(LEAF_SITES)
 class PaneHeld(msgspec.Struct, frozen=True, array_like=True):
     pane: int
     sites: int
-    """A bitset: closed empty, or update 1 is held, or the root knows it is declined. In a leaf the
-    lowest bit is the first site of the leaf."""
+    """A bitset: all that is known to be closed is held, or the root knows it is declined. In a leaf
+    the lowest bit is the first site of the leaf."""
+
+
+class RoundsHeld(msgspec.Struct, frozen=True, array_like=True):
+    """Updates first … last of the pane are held of these sites, in the life that was greeted."""
+
+    pane: int
+    first: int
+    last: int
+    sites: int
+    """A bitset, in a leaf as that of ``PaneHeld``."""
 
 
 class ExtraHeld(msgspec.Struct, frozen=True, array_like=True):
@@ -86,6 +106,7 @@ class AckLeaf(msgspec.Struct, frozen=True):
     """Those of which something is held from these sites, rising."""
     extra: tuple[ExtraHeld, ...] = ()
     greetings: tuple[Greeting, ...] = ()
+    rounds: tuple[RoundsHeld, ...] = ()
     word: bytes = b""
     """As the root wrote it, if it signs: what the digest is of, and what is handed on."""
 
@@ -126,6 +147,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     what one of them has closed."""
     awaited_from: int | None = None
     """The lowest pane that the root awaits from sites that catch up on the past; None: none."""
+    tells_several: bool = False
+    """Bits and ``held`` speak of all updates of a first close, of panes that have several, too."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""
@@ -172,6 +195,15 @@ class Acknowledgement(msgspec.Struct, frozen=True):
         return tuple(extra for leaf in self.leaves for extra in leaf.extra)
 
     @property
+    def rounds(self) -> tuple[RoundsHeld, ...]:
+        """With bits by ordinal; what the same is said of in several leaves stays apart."""
+        return tuple(
+            msgspec.structs.replace(held, sites=held.sites << leaf.number * LEAF_SITES)
+            for leaf in self.leaves
+            for held in leaf.rounds
+        )
+
+    @property
     def greetings(self) -> tuple[Greeting, ...]:
         return tuple(greeting for leaf in self.leaves for greeting in leaf.greetings)
 
@@ -182,26 +214,41 @@ def with_leaves(
     panes: Iterable[PaneHeld] = (),
     extra: Iterable[ExtraHeld] = (),
     greetings: Iterable[Greeting] = (),
+    rounds: Iterable[RoundsHeld] = (),
 ) -> Acknowledgement:
     """The same head, and this said of single sites. It speaks of all panes that are spelled out,
     also to sites from which it holds nothing of them: ``listed`` has them."""
-    found: dict[int, tuple[list[PaneHeld], list[ExtraHeld], list[Greeting]]] = {}
+    leaves: dict[int, _LeafInMaking] = defaultdict(_LeafInMaking)
     listed = IntervalSet(head.listed)
     for held in sorted(panes, key=lambda held: held.pane):
         listed.add(held.pane, held.pane)
         for number, sites in _by_leaf(held.sites):
-            found.setdefault(number, ([], [], []))[0].append(PaneHeld(held.pane, sites))
+            leaves[number].panes.append(PaneHeld(held.pane, sites))
+    for several in rounds:
+        for number, sites in _by_leaf(several.sites):
+            leaves[number].rounds.append(msgspec.structs.replace(several, sites=sites))
     for beyond in extra:
-        found.setdefault(beyond.ordinal // LEAF_SITES, ([], [], []))[1].append(beyond)
+        leaves[beyond.ordinal // LEAF_SITES].extra.append(beyond)
     for greeting in greetings:
-        found.setdefault(greeting.ordinal // LEAF_SITES, ([], [], []))[2].append(greeting)
-    leaves = tuple(
-        AckLeaf(number=number, panes=tuple(bits), extra=tuple(beyond_first), greetings=tuple(hails))
-        for number, (bits, beyond_first, hails) in sorted(found.items())
-    )
+        leaves[greeting.ordinal // LEAF_SITES].greetings.append(greeting)
     return msgspec.structs.replace(
-        head, listed=listed.ranges(), filled=bitset.of(found), leaves=leaves
+        head,
+        listed=listed.ranges(),
+        filled=bitset.of(leaves),
+        leaves=tuple(leaf.made(number) for number, leaf in sorted(leaves.items())),
     )
+
+
+class _LeafInMaking:
+    def __init__(self) -> None:
+        self.panes: list[PaneHeld] = []
+        self.extra: list[ExtraHeld] = []
+        self.greetings: list[Greeting] = []
+        self.rounds: list[RoundsHeld] = []
+
+    def made(self, number: int) -> AckLeaf:
+        said = tuple(self.panes), tuple(self.extra), tuple(self.greetings), tuple(self.rounds)
+        return AckLeaf(number, *said)
 
 
 def leaves_over(sites: int) -> int:

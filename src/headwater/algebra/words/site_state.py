@@ -154,8 +154,9 @@ class SiteState(msgspec.Struct, frozen=True):
     damaged: Ranges = ()
     """Panes whose input bytes were lost: they are never exact."""
     counts: tuple[tuple[int, int], ...] = ()
-    """(pane, updates) of panes with two or more updates, or whose first came after an empty close
-    (an acknowledgement's bit alone could not tell the two apart); until the root is done."""
+    """(pane, updates) of panes with updates beyond their first close, until the root has them, and
+    of such as were closed empty or can't be exact, until it is done: what an acknowledgement's bit
+    alone does not speak of."""
     tally: Tally = Tally()
     offset_s: float | None = None
     """How far the root's steady clock was ahead of the site's wall clock when it last said

@@ -169,7 +169,7 @@ def _land(state: QueryState, view: AckView, *, before_s: float) -> list[int]:
     """Land what is held and ask for what is lacking; the panes that are now held wholly."""
     book, landed = state.book, list[int]()
     for pane, flight in list(book.flights.items()):
-        if not view.lists(pane) and not view.has_first(pane):
+        if not view.lists(pane) and not view.has_bit(pane):
             continue
         for update, sent_s in list(flight.items()):
             if _is_held(state, view, pane, update):
@@ -178,16 +178,22 @@ def _land(state: QueryState, view: AckView, *, before_s: float) -> list[int]:
                 book.ask(pane, update)
         if not book.is_unacked(pane) and pane not in book.making:
             book.release(pane)
+            state.landed(pane)
             landed.append(pane)
     return landed
 
 
 def _is_held(state: QueryState, view: AckView, pane: int, update: int) -> bool:
+    """A bit speaks of the pane's first close, and of a later one only if the root has it from a
+    state: it may call the pane held without having heard of the late update."""
+    telling = state.telling
     if update == EMPTY_CLOSE:
-        return view.has_first(pane)
-    if update == 1 and view.has_first(pane) and state.telling.bit_means_held(pane):
-        return True
-    return view.has_update(pane, update)
+        return view.has_bit(pane)
+    if view.has_bit(pane) and view.bit_means(update):
+        first_close = state.book.first_close_of(pane)
+        if telling.bit_means_held(pane, update, first_close=first_close):
+            return True
+    return view.has_update(pane, update, is_greeted=telling.is_greeted)
 
 
 def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
@@ -262,7 +268,7 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
     not at all where a query begins with the earliest record, which a new cube reads again.
     """
     book, record, former_through = state.book, state.record, state.telling.former_through
-    for pane, updates in view.extras.items():
+    for pane, updates in view.updates(is_greeted=state.telling.is_greeted):
         is_above = any(last > book.updates_of(pane) for _, last in updates)
         if pane >= record.done_through and is_above and pane not in book.making:
             yield pane, pane

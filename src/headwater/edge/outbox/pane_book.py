@@ -83,6 +83,9 @@ class PaneBook:
         self.owing: dict[int, None] = {}
         """Those of them whose rest is to follow, the oldest first."""
         self._counts: dict[int, int] = {}
+        self._first_closes: dict[int, int] = {}
+        """Panes of which more is known than a first update -> how many updates their first close
+        counted; where that was in a former process, as few as may be."""
         self._bytes: dict[int, int] = {}
         self._written: dict[int, float] = {}
         self._expiry: list[tuple[float, int]] = []
@@ -128,6 +131,20 @@ class PaneBook:
         if pane in self._counts:
             return self._counts[pane]
         return 1 if pane in self.filled else 0
+
+    def first_close_of(self, pane: int) -> int:
+        """The updates that the root knows of if it knows any close of the pane."""
+        return self._first_closes.get(pane, 1)
+
+    def beyond_first_close(self) -> list[tuple[int, int]]:
+        """(pane, updates) where there are more than the root knows of from any close."""
+        counts = self._counts.items()
+        return [(pane, updates) for pane, updates in counts if updates > self.first_close_of(pane)]
+
+    def close_first(self, pane: int, updates: int) -> None:
+        """The pane was closed with so many, for the first time."""
+        if updates > 1:
+            self._first_closes.setdefault(pane, updates)
 
     def set_updates(
         self, pane: int, updates: int, *, row_bytes: int, is_same: bool = False
@@ -326,4 +343,5 @@ class PaneBook:
 
     def _books(self) -> tuple[dict[int, Any], ...]:
         known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
-        return (*known, self.withheld, self.owing, self._counts, self._bytes, self._written)
+        counts = self._counts, self._first_closes, self._bytes, self._written
+        return (*known, self.withheld, self.owing, *counts)

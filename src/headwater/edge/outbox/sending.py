@@ -177,7 +177,6 @@ def _coverage(state: QueryState, pane: int, updates: Ranges, lane: Lane) -> Cove
     if state.telling.is_greeted and lane is not Lane.SPARE and not is_doubted:
         if not updates:
             return Coverage.of_empty(ordinal, incarnation)
-        if count == 1:
-            return Coverage.of_whole(ordinal, incarnation)
+        return Coverage.of_group(ordinal, incarnation, updates=updates, closed_at=count)
     closed_at = None if is_doubted else count
     return Coverage.of_part(ordinal, incarnation, updates=updates, closed_at=closed_at)

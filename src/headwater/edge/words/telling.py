@@ -41,7 +41,10 @@ class Telling:
         """Of the newest acknowledgement of the newest root that this process heard."""
         self._config = config
         self._counts: dict[int, int] = {}
-        self._bit_means_from: dict[int, int] = {}
+        self._counted_from: dict[int, dict[int, int]] = {}
+        """Pane -> so many updates -> the number of the first state that counts them."""
+        self._after_word: set[int] = set()
+        """Panes of which something else was said before they had an update."""
         self._alarms: dict[Alarm, int] = {}
         """With the number of the first state that tells of it."""
         self._alarmed = IntervalSet()
@@ -63,19 +66,30 @@ class Telling:
         """The pane has so many updates. ``after_word``: it was closed empty or declined before,
         so an acknowledgement's bit may speak of that."""
         self._counts[pane] = updates
+        self._counted_from.setdefault(pane, {}).setdefault(updates, record.state_number + 1)
         if after_word:
-            self._bit_means_from.setdefault(pane, record.state_number + 1)
+            self._after_word.add(pane)
+
+    def uncount(self, pane: int) -> None:
+        """But what a close or a word before it said otherwise stays told."""
+        if pane not in self._after_word:
+            self._counts.pop(pane, None)
+            self._counted_from.pop(pane, None)
 
     def counts(self) -> tuple[tuple[int, int], ...]:
         return tuple(sorted(self._counts.items()))
 
-    def bit_means_held(self, pane: int) -> bool:
-        """Whether a set bit of an acknowledgement says that update 1 of the pane is held.
+    def bit_means_held(self, pane: int, update: int, *, first_close: int) -> bool:
+        """Whether a set bit of an acknowledgement says that this update of the pane is held.
 
-        The bit also stands for an empty close or a decline. Where there was one, it means the
-        update only once the root knows of the update from a state.
+        It says so of all that the root knows to be closed: what the first close counted, and what a
+        state counts that the root has greeted. The bit also stands for an empty close or a decline.
+        Where there was one, nothing but a state tells the root of an update.
         """
-        return self._greeted_number >= self._bit_means_from.get(pane, 0)
+        if update <= first_close and pane not in self._after_word:
+            return True
+        counted = self._counted_from.get(pane, {})
+        return any(update <= n and self._greeted_number >= at for n, at in counted.items())
 
     def tell_unread(self, unread: Unread) -> bool:
         """What the newest poll left alone; False: it is no news."""
@@ -143,12 +157,14 @@ class Telling:
         """Another root, or another life of the site: it is heard anew."""
         self.incarnation = self.incarnation if incarnation is None else incarnation
         self.is_greeted, self._greeted_number, self.former_through = False, 0, None
-        self._bit_means_from = dict.fromkeys(self._bit_means_from, record.state_number + 1)
+        for counted in self._counted_from.values():
+            counted.update(dict.fromkeys(counted, record.state_number + 1))
         self.resume(record)
 
     def drop_below(self, done_through: int) -> None:
         self._alarmed.remove(-FOREVER, done_through - 1)
-        for known in (self._counts, self._bit_means_from):
+        self._after_word = {pane for pane in self._after_word if pane >= done_through}
+        for known in (self._counts, self._counted_from):
             for pane in [pane for pane in known if pane < done_through]:
                 del known[pane]
 

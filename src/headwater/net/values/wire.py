@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, pairwise
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 from msgspec import Meta
@@ -44,6 +44,7 @@ from headwater.algebra.words.acknowledgement import (
     ExtraHeld,
     Greeting,
     PaneHeld,
+    RoundsHeld,
 )
 from headwater.algebra.words.alarm import (
     ALARM_CHARACTERS_MAX,
@@ -78,6 +79,7 @@ OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
 LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
 Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
 """Of a site in its leaf."""
+LeafBits = Annotated[bytes, Meta(max_length=LEAF_SITES // 8)]
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
 """Before anything is made of it: a root that believed a message would count up to it."""
 Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
@@ -182,7 +184,9 @@ _ALIKE = tuple(
 """What a state and its form on the wire have under one name, and in one form."""
 
 
-class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
+class _LeafWithoutRounds(msgspec.Struct, frozen=True, array_like=True):
+    """As agents of 0.4 write it, and sign it; and all others where there is nothing more."""
+
     runs: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
     """The panes of which something is held: the first of a run, and how many follow it."""
     bits: bytes
@@ -201,7 +205,16 @@ class WireAckLeaf(msgspec.Struct, frozen=True, array_like=True):
     """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
 
 
-class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
+class WireAckLeaf(_LeafWithoutRounds, frozen=True, array_like=True):
+    rounds: Annotated[
+        tuple[tuple[Pane, Number, Number, LeafBits], ...], Meta(max_length=RANGES_MAX)
+    ] = ()
+    """(pane, first update, how many follow it, sites of this leaf)"""
+
+
+class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
+    """As agents of 0.4 write it, and sign it; and all others where no pane has several updates."""
+
     query: Name
     root_incarnation: SixtyFourBits
     number: Number
@@ -218,6 +231,10 @@ class WireAckHead(msgspec.Struct, frozen=True, array_like=True):
     asked: Annotated[tuple[tuple[Ordinal, Pane, Pane], ...], Meta(max_length=DIGESTS_MAX)] = ()
     wanted: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
     awaited_from: Pane | None = None
+
+
+class WireAckHead(_HeadOfFirsts, frozen=True, array_like=True):
+    tells_several: bool = False
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -348,8 +365,15 @@ def _proof_of_update(signed: WireUpdateProof, wire: WireSummary) -> UpdateProof:
 
 
 def _checked_coverage(packed: PackedCoverage) -> Coverage:
-    """Each site in one place only, and parts in rising order: what ``Coverage.merge`` makes."""
+    """Each site in one place only, groups and parts in rising order: what ``Coverage.merge``
+    makes."""
     found = packed.coverage()
+    for group in found.groups:
+        _normal(group.updates)
+        if not group.is_possible:
+            raise Refused(Refusal.MALFORMED, f"coverage: no group has updates {group.key}")
+    if any(a.key >= b.key for a, b in pairwise(found.groups)):
+        raise Refused(Refusal.MALFORMED, "coverage: wanted groups in rising order, each once")
     for part in found.parts:
         _normal(part.updates)
     ordinals = [part.ordinal for part in found.parts]
@@ -360,7 +384,7 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
             remainder.checked()
         except WireError as error:
             raise Refused(Refusal.MALFORMED, f"coverage: {error}") from error
-    if found.whole & found.empty or (found.whole | found.empty) & bitset.of(ordinals):
+    if found.mentioned != found.sites.bit_count():
         raise Refused(Refusal.MALFORMED, "coverage: a site is in it twice")
     return found
 
@@ -418,7 +442,7 @@ def proof_of(signed: WireSigned) -> Proof | None:
 
 
 def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
-    return WireAckHead(
+    head = _HeadOfFirsts(
         query=ack.query,
         root_incarnation=ack.root_incarnation,
         number=ack.number,
@@ -434,13 +458,16 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
+    if not ack.tells_several:
+        return cast(WireAckHead, head)  # as it is read, and a byte shorter
+    return WireAckHead(**msgspec.structs.asdict(head), tells_several=True)
 
 
 def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
     first = leaf.number * LEAF_SITES
     runs = ranges.normal((held.pane, held.pane) for held in leaf.panes)
     width = max((1, *(len(bitset.to_bytes(held.sites)) for held in leaf.panes)))
-    return WireAckLeaf(
+    bare = _LeafWithoutRounds(
         runs=tuple((a, b - a) for a, b in runs),
         bits=b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
         extra=tuple(
@@ -455,6 +482,13 @@ def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
             if hail.former_through > -FOREVER or hail.former_clock_s is not None
         ),
     )
+    if not leaf.rounds:
+        return cast(WireAckLeaf, bare)
+    rounds = tuple(
+        (one.pane, one.first, one.last - one.first, bitset.to_bytes(one.sites))
+        for one in leaf.rounds
+    )
+    return WireAckLeaf(**msgspec.structs.asdict(bare), rounds=rounds)
 
 
 def checked_ack(
@@ -488,6 +522,7 @@ def checked_ack(
         asked=tuple(Asked(*one) for one in wire.asked),
         wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
         awaited_from=wire.awaited_from,
+        tells_several=wire.tells_several,
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves
@@ -510,6 +545,10 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
         greetings=tuple(
             Greeting(first + place, life, number, *formers.get(place, (-FOREVER, None)))
             for place, life, number in wire.greetings
+        ),
+        rounds=tuple(
+            RoundsHeld(pane, update, update + more, bitset.from_bytes(sites))
+            for pane, update, more, sites in wire.rounds
         ),
         word=word,
     )

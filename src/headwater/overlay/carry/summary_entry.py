@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Lane, Rows, Summary, merge_summaries
 from headwater.overlay.commands.live_query import LiveQuery
@@ -22,8 +23,8 @@ class SummaryEntry:
         self.interval_last: int | None = None
         """Of states: the last pane that it stands for, whatever its parts say of themselves."""
         self.parts: list[Summary] = []
-        self.sites = 0
-        """The sites of all parts, as a bitset: what a further part must not touch."""
+        self.coverage = Coverage()
+        """Of all parts together: what a further part must merge with."""
         self.route: Route = START
         """Of all parts together, so that they can go on as one."""
         self.size_bytes = 0
@@ -35,12 +36,42 @@ class SummaryEntry:
         """Its hold is over, and it waits for a way."""
         self.is_gone = False
 
-    def add(self, summary: Summary, sites: int, *, size_bytes: int, birth_s: float) -> None:
-        self.route = self.route.merge(summary.route) if self.parts else summary.route
+    def add(self, summary: Summary, *, size_bytes: int, birth_s: float) -> None:
+        """Of an entry that has parts, ``has_place_for`` has said that it may."""
+        if self.parts:
+            self.route = self.route.merge(summary.route)
+            self.coverage = self.coverage.merge(summary.coverage)
+        else:
+            self.route, self.coverage = summary.route, summary.coverage
         self.parts.append(summary)
-        self.sites |= sites
         self.size_bytes += size_bytes
         self.birth_s = min(self.birth_s, birth_s)
+
+    @property
+    def sites(self) -> int:
+        return self.coverage.sites
+
+    def has_place_for(self, coverage: Coverage) -> bool:
+        """Its sites are all others."""
+        if self.coverage.intersects(coverage):
+            return False
+        return not coverage.groups or self.coverage.merged(coverage) is not None
+
+    def is_alike(self, other: SummaryEntry) -> bool:
+        """The other has other updates of the same sites. Those of one site stay as the site has
+        signed them, each alone."""
+        sites = self.coverage.sites
+        has_several = sites & (sites - 1) != 0
+        is_same = has_several and sites == other.coverage.sites
+        return is_same and self.coverage.merged(other.coverage) is not None
+
+    def take(self, other: SummaryEntry) -> None:
+        """All that the other has, which is alike."""
+        self.route = self.route.merge(other.route)
+        self.parts += other.parts
+        self.coverage = self.coverage.merge(other.coverage)
+        self.size_bytes += other.size_bytes
+        self.birth_s = min(self.birth_s, other.birth_s)
 
     @property
     def first(self) -> int:
@@ -60,7 +91,7 @@ class SummaryEntry:
         """The same for a part of its panes, as an entry of its own that shares the rows."""
         other = SummaryEntry(number, self.key, self.query, may_merge=self.may_merge)
         other.narrow(first, last)
-        other.parts, other.sites, other.route = list(self.parts), self.sites, self.route
+        other.parts, other.coverage, other.route = list(self.parts), self.coverage, self.route
         other.size_bytes, other.birth_s, other.is_due = self.size_bytes, self.birth_s, self.is_due
         return other
 
@@ -70,13 +101,13 @@ class SummaryEntry:
         place = None
         if self.query is not None:
             place = self.query.place_on(self.key[3], self.route.tree)
-        return place is None or (self.sites & place.awaited) == place.awaited
+        return place is None or not place.awaited & ~self.sites
 
     def compact(self) -> None:
         """All parts as one. Raises whatever the rows raise, and then nothing has changed."""
         if len(self.parts) > 1 and self.query is not None:
             assert self.query.merger is not None, "without a merger an entry has one part"
-            self.parts = [merge_summaries(self.parts, self.query.merger)]
+            self.parts = [merge_summaries(self.parts, self.query.merger, coverage=self.coverage)]
             self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
 
     def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:

@@ -4,9 +4,11 @@ Panes lie on one grid per query, so an index matches exactly or not at all, and 
 by (query, lane, pane, plan version). Space is the other half: a summary joins the first entry
 with its index whose sites are all others, for two summaries with a site in common are never
 merged. Where there is none, or where both would be more than one message may hold, it becomes a
-further entry, and both go on apart; only the root decides on overlap. (Summaries of *states* stand
-for intervals of panes. They are split where they meet, and otherwise treated alike:
-``state_shelf``.)
+further entry, and both go on apart; only the root decides on overlap. But an entry that leaves
+takes along what has other updates of the very same sites (``Coverage.merge``): only then, since
+until then each may gain sites, and all gain the same ones where sites send several updates.
+(Summaries of *states* stand for intervals of panes. They are split where they meet, and otherwise
+treated alike: ``state_shelf``.)
 
 ::
 
@@ -14,6 +16,8 @@ for intervals of panes. They are split where they meet, and otherwise treated al
     {a, b}       (none)                            7: {a, b}
     {c}          7: {a, b}                         7: {a, b, c}
     {b, d}       7: {a, b, c}                      7: {a, b, c}   7: {b, d}
+    {a, b, c} 2  7: {a, b, c}   7: {b, d}          7: {a, b, c}   7: {b, d}   7: {a, b, c} 2
+    the first is due                               7: {b, d};  {a, b, c} 1, 2 leaves
 
 An entry leaves when it covers all data sites of the peer's subtree, or when its hold is over. For
 backlog that is a short fixed time; for live panes netDist after the first send of its oldest part,
@@ -81,7 +85,6 @@ class TimeSpaceList:
     ) -> Leaving:
         """``trains`` is False for what comes back from a link and has been here before."""
         may_merge = can_merge(summary, query)
-        sites = summary.coverage.sites
         size_bytes = rows_bytes(summary.rows, query)
         if summary.proof is not None and summary.rows is not summary.proof.packed:
             size_bytes += summary.proof.size_bytes
@@ -91,12 +94,12 @@ class TimeSpaceList:
             hold_until_s = now_s
         if query is not None and query.holds_states and may_merge:
             left: Leaving = []
-            for entry in self._interval_entries_for(summary, query, sites, now_s):
-                entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+            for entry in self._interval_entries_for(summary, query, now_s):
+                entry.add(summary, size_bytes=size_bytes, birth_s=birth_s)
                 left += self._taken_in(entry, size_bytes, hold_until_s, now_s)
         else:
-            entry = self._entry_for(summary, query, sites, size_bytes, may_merge=may_merge)
-            entry.add(summary, sites, size_bytes=size_bytes, birth_s=birth_s)
+            entry = self._entry_for(summary, query, size_bytes, may_merge=may_merge)
+            entry.add(summary, size_bytes=size_bytes, birth_s=birth_s)
             left = self._taken_in(entry, size_bytes, hold_until_s, now_s)
         if len(self._entries) > self._config.entries_max or (
             self.size_bytes > self._config.bytes_max
@@ -155,21 +158,15 @@ class TimeSpaceList:
         return max(known, default=self._config.net_dist_initial_s)
 
     def _entry_for(
-        self,
-        summary: Summary,
-        query: LiveQuery | None,
-        sites: int,
-        size_bytes: int,
-        *,
-        may_merge: bool,
+        self, summary: Summary, query: LiveQuery | None, size_bytes: int, *, may_merge: bool
     ) -> SummaryEntry:
         key = (summary.query, summary.lane, summary.pane, summary.plan_version)
         same_index = self._by_key.setdefault(key, [])
         if may_merge:
             left_bytes = self._config.merged_bytes_max - size_bytes
             for entry in same_index:
-                fits = entry.size_bytes <= left_bytes
-                if entry.may_merge and fits and not entry.sites & sites:
+                fits = entry.may_merge and entry.size_bytes <= left_bytes
+                if fits and entry.has_place_for(summary.coverage):
                     return entry
         self._last_number += 1
         entry = SummaryEntry(self._last_number, key, query, may_merge=may_merge)
@@ -180,7 +177,7 @@ class TimeSpaceList:
     # States
 
     def _interval_entries_for(
-        self, summary: Summary, query: LiveQuery, sites: int, now_s: float
+        self, summary: Summary, query: LiveQuery, now_s: float
     ) -> list[SummaryEntry]:
         """Entries that together have each pane of the summary once, ready to take it in.
 
@@ -194,7 +191,9 @@ class TimeSpaceList:
         while met:
             entry = met.popleft()
             common = next(rest.within(entry.first, entry.last), None)
-            if common is None or entry.sites & sites or not self._can_split(entry, *common, now_s):
+            if common is None or not entry.has_place_for(summary.coverage):
+                continue
+            if not self._can_split(entry, *common, now_s):
                 continue
             met.extend(self._split_out(shelf, entry, *common))
             rest.remove(*common)
@@ -269,6 +268,8 @@ class TimeSpaceList:
         return birth_s + hold_s
 
     def _let_go(self, entry: SummaryEntry, *, now_s: float) -> Leaving:
+        if entry.is_gone:  # with another one, a moment ago
+            return []
         if now_s - entry.birth_s > self._config.summary_life_s:
             self._remove(entry)
             text = f"{entry}: older than summary_life_s, dropped"
@@ -276,6 +277,7 @@ class TimeSpaceList:
             return []
         hop = self._hop_of(entry, now_s)
         if hop is not None:
+            self._take_alike(entry)
             self._compact(entry, now_s)
             self._remove(entry)
             return [(hop, summary) for summary in entry.leave(hop, now_s=now_s)]
@@ -284,6 +286,17 @@ class TimeSpaceList:
             self._waiting_count += 1
             self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
         return []
+
+    def _take_alike(self, entry: SummaryEntry) -> None:
+        """What has other updates of the sites of this one, which is about to leave."""
+        if entry.interval_last is not None or not entry.may_merge:
+            return
+        for other in list(self._by_key[entry.key]):
+            fits = other.size_bytes + entry.size_bytes <= self._config.merged_bytes_max
+            if other is not entry and other.may_merge and fits and entry.is_alike(other):
+                self._remove(other)
+                entry.take(other)
+                self.size_bytes += other.size_bytes
 
     def _hop_of(self, entry: SummaryEntry, now_s: float) -> Hop | None:
         query_id, _, _, version = entry.key

@@ -280,7 +280,7 @@ class Agreements:
         for board in self._scoreboard.between(first, last):
             updates = 1
             if not board.whole & bit:
-                holding = board.holdings.get(ordinal)
+                holding = board.holding_of(ordinal, life.incarnation)
                 if holding is None or holding.incarnation != life.incarnation:
                     continue
                 closed_at = holding.closed_at

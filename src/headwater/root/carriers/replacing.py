@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.coverage import FIRST, Coverage
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.acknowledgement import PaneHeld
@@ -274,6 +274,9 @@ def _connected(pieces: list[Piece], sites: int) -> list[Piece]:
 def _part(coverage: Coverage) -> tuple[int | None, ranges.Ranges, int | None]:
     """(incarnation, updates, close) of a coverage of one site; None: the present incarnation."""
     if coverage.parts:
-        part: SitePart = coverage.parts[0]
+        part = coverage.parts[0]
         return part.incarnation, part.updates, part.closed_at
-    return (None, ((1, 1),), 1) if coverage.whole else (None, (), 0)
+    if coverage.groups:
+        group = coverage.groups[0]
+        return None, group.updates, group.closed_at
+    return (None, FIRST, 1) if coverage.whole else (None, (), 0)

@@ -1,12 +1,12 @@
 """Cutting acknowledgements: telling sites what is held, without saying everything every time.
 
-Panes that are held from every expected site are told as ranges, which costs next to nothing. The
-others are spelled out with a bitmap each, at most ``panes_per_ack_max`` in one acknowledgement: the
-newest with news, and in turn with them who waits longest, with news and without. Updates beyond the
-first of a site cost more; panes that have such are begun until there are ``extras_per_ack_max``, so
-what comes first always has room. Sites take no word for lacking on a pane that is left out
-(``listed``). All that is said of single sites goes into leaves, so that most links need to carry
-little of it.
+Panes that are held from every expected site are told as ranges, which costs next to nothing,
+however many updates they have. The others are spelled out with a bitmap each, at most
+``panes_per_ack_max`` in one acknowledgement: the newest with news, and in turn with them who waits
+longest, with news and without. What is held in part costs more (``held_in_part``); panes that have
+such are begun until there are ``extras_per_ack_max``, so what comes first always has room. Sites
+take no word for lacking on a pane that is left out (``listed``). All that is said of single sites
+goes into leaves, so that most links need to carry little of it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import (
     LIFE_BITS,
     Acknowledgement,
-    ExtraHeld,
     PaneHeld,
     with_leaves,
 )
@@ -30,6 +29,7 @@ from headwater.algebra.words.close_digest import Asked
 from headwater.algebra.words.site_state import FOREVER
 from headwater.root.config import RootConfig
 from headwater.root.pane_board import PaneBoard
+from headwater.root.said.held_in_part import HeldUpdates
 from headwater.root.scoreboard import Scoreboard
 
 
@@ -110,6 +110,8 @@ class AckMaker:
         self.incarnation = incarnation
         self._config = config
         self._held = IntervalSet()
+        self._several = IntervalSet()
+        """Panes with sites that have closed them with several updates."""
         self._spelling = SpellingList()
         self._number = start << LIFE_BITS
         self._has_news = False
@@ -119,21 +121,29 @@ class AckMaker:
         """Under a life that sites hear, who have heard a higher one than ours was."""
         self.incarnation, self._has_news = incarnation, True
 
-    def note(self, board: PaneBoard, *, expected: int) -> None:
+    def note(self, board: PaneBoard, told: HeldUpdates, *, expected: int) -> None:
         """Something on this board has changed."""
         self._has_news = True
         pane = board.pane
-        if not expected & ~board.first_held() and not board.has_extras():
-            self._held.add(pane, pane)
-            self._spelling.drop(pane)
+        if told.is_of_several:
+            self._several.add(pane, pane)
+        else:
+            self._several.remove(pane, pane)
+        if not expected & ~board.first_held() and not told.count:
+            self._hold(pane)
             return
         self._held.remove(pane, pane)
         if board.known:
             self._spelling.put(pane)
 
+    def _hold(self, pane: int) -> None:
+        self._held.add(pane, pane)
+        self._spelling.drop(pane)
+
     def drop_below(self, pane: int) -> None:
         self._spelling.drop_below(pane)
-        self._held.remove(-FOREVER, pane - 1)
+        for panes in (self._held, self._several):
+            panes.remove(-FOREVER, pane - 1)
 
     @property
     def next_number(self) -> int:
@@ -164,7 +174,7 @@ class AckMaker:
         self._number += 1
         count = max(1, int(self._config.panes_per_ack_max * awake_share))
         chosen = self._spelling.choose(count, turn=self._number)
-        spelled, extras = self._spell(scoreboard.boards[pane] for pane in chosen)
+        spelled, told = self._spell(scoreboard, chosen)
         self._spelling.spelled(held.pane for held in spelled)
         held = self._held.ranges()[-self._config.ranges_per_ack_max :]
         is_shortened = len(held) < len(self._held)
@@ -183,22 +193,33 @@ class AckMaker:
             asked=asked,
             wanted=wanted,
             awaited_from=awaited_from,
+            tells_several=bool(self._several),
         )
-        greetings = scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s)
-        return with_leaves(head, panes=spelled, extra=extras, greetings=greetings)
+        return with_leaves(
+            head,
+            panes=spelled,
+            extra=[extra for one in told for extra in one.extras],
+            rounds=[rounds for one in told for rounds in one.rounds],
+            greetings=scoreboard.take_greetings(self._config.greetings_per_ack_max, now_s=now_s),
+        )
 
     def _spell(
-        self, boards: Iterable[PaneBoard]
-    ) -> tuple[tuple[PaneHeld, ...], tuple[ExtraHeld, ...]]:
+        self, scoreboard: Scoreboard, panes: Iterable[int]
+    ) -> tuple[tuple[PaneHeld, ...], list[HeldUpdates]]:
         held: list[PaneHeld] = []
-        extras: list[ExtraHeld] = []
-        for board in boards:
-            more = list(board.extras())
-            if more and len(extras) >= self._config.extras_per_ack_max:
+        found: list[HeldUpdates] = []
+        count = 0
+        for board in (scoreboard.boards[pane] for pane in panes):
+            told = scoreboard.held_in_part(board)
+            if not told.count and not scoreboard.expected & ~board.first_held():
+                self._hold(board.pane)  # what was spelled out to its sites, they read in bits now
+                continue
+            if told.count and count >= self._config.extras_per_ack_max:
                 continue
             held.append(PaneHeld(board.pane, board.first_held()))
-            extras += more
-        return tuple(held), tuple(extras)
+            found.append(told)
+            count += told.count
+        return tuple(held), found
 
     def _listed(self, first: int) -> Ranges:
         """All panes but those that would have to be spelled out. What is, this time, comes on top:

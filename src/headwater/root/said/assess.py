@@ -219,8 +219,8 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
             text, told = f"{reason}: {said[:REFUSAL_CHARACTERS_MAX]}", told - 1
         yield ordinal, PaneState.DECLINED, text
     for ordinal in bitset.members(listed & board.lacking & ~declined):
-        holding = board.holdings[ordinal]
-        if holding.closed_at is None:
+        holding = board.holding_of(ordinal, table.present(ordinal))
+        if holding is None or holding.closed_at is None:
             yield ordinal, PaneState.OPEN, "it has not closed this pane yet"
         else:
             lacking = ranges.difference(((1, holding.closed_at),), holding.updates)

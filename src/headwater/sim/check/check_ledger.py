@@ -6,6 +6,9 @@ and what a site believes to be acknowledged with the ledger in the moment the si
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.edge.outputs import MarkAcked
@@ -32,6 +35,10 @@ class LedgerCheck:
         """(pane, ordinal) -> updates held; 0 stands for a close without any."""
         self._said: set[tuple[int, int]] = set()
         """(pane, ordinal) that were acknowledged and found to be held."""
+        self._closed: dict[tuple[int, int], int] = {}
+        """(pane, ordinal) with a close of several updates -> how many it counts."""
+        self._collapsed: set[int] = set()
+        """Panes with such that were told in a range."""
 
     def keep(self, keep: Keep) -> bool:
         """A summary is accepted: true, new in every part, and of one life of each site."""
@@ -49,6 +56,10 @@ class LedgerCheck:
                     f"{keep.query} pane {kept.pane}: site {ordinal} is counted from two lives",
                 )
             self._held.setdefault((kept.pane, ordinal), set()).add(0)
+        for ordinal, closed_at in closes_in(kept.coverage):
+            if closed_at > 1:
+                known = self._closed.get((kept.pane, ordinal), 0)
+                self._closed[kept.pane, ordinal] = max(known, closed_at)
         is_late = False
         for ordinal, _, update in self._truth.updates_of(keep.query, kept.pane, kept.coverage):
             held = self._held[kept.pane, ordinal]
@@ -66,7 +77,7 @@ class LedgerCheck:
         only ones."""
         gone = set(replace.numbers)
         left = [k for n, k in disk.kept.items() if k.pane == replace.pane and n not in gone]
-        for known in (self._lives, self._held):
+        for known in (self._lives, self._held, self._closed):
             for key in [key for key in known if key[0] == replace.pane]:
                 del known[key]
         for kept in (*left, *replace.kept):
@@ -96,8 +107,9 @@ class LedgerCheck:
 
     def acknowledge(
         self, ack: Acknowledgement, query: Query, expected: int, disk: LedgerDisk
-    ) -> None:
-        """Everything that the acknowledgement says is in the ledger, now."""
+    ) -> int:
+        """Everything that the acknowledgement says is in the ledger, now; how many panes of several
+        updates are told in ranges that were not before."""
         for held in ack.panes:
             for ordinal in bitset.members(held.sites):
                 self._check_said(held.pane, ordinal, ack, disk)
@@ -105,6 +117,7 @@ class LedgerCheck:
             for pane in range(max(first, last - PANES_CHECKED_MAX), last + 1):
                 for ordinal in bitset.members(expected):
                     self._check_said(pane, ordinal, ack, disk)
+        self._check_several(ack, expected, disk)
         for extra in ack.extra:
             if self.is_forged(ack.query, extra.pane):
                 continue  # it may have been replaced since this was made
@@ -112,6 +125,14 @@ class LedgerCheck:
                 updates = range(first, last + 1)
                 if not self.holds(extra.pane, extra.ordinal, extra.incarnation, updates):
                     raise Violation("nothing acked is missing", f"{ack.query}: extra {extra}")
+        for rounds in ack.rounds:
+            updates = range(rounds.first, rounds.last + 1)
+            for ordinal in bitset.members(rounds.sites):
+                key = rounds.pane, ordinal
+                if self.is_forged(ack.query, rounds.pane) or len(updates) == 0:
+                    continue
+                if not self._held.get(key, set()).issuperset(updates):
+                    raise Violation("nothing acked is missing", f"{ack.query}: rounds {rounds}")
         for greeting in ack.greetings:
             kept = disk.states.get((greeting.ordinal, greeting.incarnation))
             if kept is None or kept.state.number < greeting.number:
@@ -122,6 +143,28 @@ class LedgerCheck:
                 "nothing acked is missing",
                 f"{ack.query}: done through {ack.done_through}, ledger {disk.done_through}",
             )
+        found = {pane for pane, _ in self._closed if ranges.contains(ack.held, pane)}
+        news, self._collapsed = len(found - self._collapsed), self._collapsed | found
+        return news
+
+    def _check_several(self, ack: Acknowledgement, expected: int, disk: LedgerDisk) -> None:
+        """Where all is said to be held, all is that the newest close counts which is held. One that
+        was made before may not have known that close."""
+        if ack.age_s > 0.0:
+            return
+        spelled = {held.pane: held.sites for held in ack.panes}
+        for (pane, ordinal), closed_at in self._closed.items():
+            is_held = ranges.contains(ack.held, pane) and expected >> ordinal & 1
+            if not is_held and not spelled.get(pane, 0) >> ordinal & 1:
+                continue
+            held = self._held.get((pane, ordinal), set())
+            is_all = ack.tells_several and held.issuperset(range(1, closed_at + 1))
+            if not (is_all or self.is_forged(ack.query, pane) or _is_told(pane, ordinal, disk)):
+                raise Violation(
+                    "nothing acked is missing",
+                    f"{ack.query} pane {pane}: site {ordinal} closed it with {closed_at} updates, "
+                    f"of which {sorted(held - {0})} are held, and it is called held",
+                )
 
     def _check_said(self, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk) -> None:
         if (pane, ordinal) in self._said or self.is_forged(ack.query, pane):
@@ -133,6 +176,15 @@ class LedgerCheck:
                 f"{ack.query} pane {pane}: site {ordinal} acknowledged, but not in the ledger",
             )
         self._said.add((pane, ordinal))
+
+
+def closes_in(coverage: Coverage) -> Iterator[tuple[int, int]]:
+    """(ordinal, updates) of all closes."""
+    bitmaps = [(coverage.whole, 1), (coverage.empty, 0)]
+    bitmaps += [(one.sites, one.closed_at) for one in coverage.groups if one.closed_at is not None]
+    for sites, closed_at in bitmaps:
+        yield from ((ordinal, closed_at) for ordinal in bitset.members(sites))
+    yield from ((p.ordinal, p.closed_at) for p in coverage.parts if p.closed_at is not None)
 
 
 def _is_told(pane: int, ordinal: int, disk: LedgerDisk) -> bool:

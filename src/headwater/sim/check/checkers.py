@@ -15,7 +15,7 @@ import msgspec
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import MICROS
-from headwater.algebra.sets import bitset
+from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
@@ -26,7 +26,7 @@ from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check.check_growing import check_growing
-from headwater.sim.check.check_ledger import LedgerCheck, check_marked, trimmed_early
+from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
 from headwater.sim.check.check_past import PastCheck
 from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
@@ -265,8 +265,16 @@ class Checkers:
                 self._spares.add((summary.query, summary.pane, summary.coverage))
             elif summary.coverage.sites.bit_count() > 1:
                 self._transcript.count(f"{summary.lane.value} was merged on the way")
+                self._count_groups(summary.coverage)
         elif isinstance(message, AckMessage) and self.queries[message.ack.query].root == site.name:
             self._acknowledge(site, message)
+
+    def _count_groups(self, coverage: Coverage) -> None:
+        for group in coverage.groups:
+            if group.sites & (group.sites - 1):
+                self._transcript.count("sites with several updates became a group")
+                if ranges.count(group.updates) > 1:
+                    self._transcript.count("several updates of the same sites were merged")
 
     def _count_states(self, summary: Summary) -> None:
         if summary.more and summary.coverage.sites.bit_count() > 1:
@@ -284,7 +292,9 @@ class Checkers:
         if ack.root_incarnation == site.disk.root_incarnation:
             query = self.queries[ack.query]
             expected = bitset.of(expected_sites(query, self.roster))
-            self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
+            count = self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
+            self._transcript.counts["a pane of several updates was told in a range"] += count
+            self._transcript.counts["updates were told by bitmaps"] += len(ack.rounds)
 
     def _answers_begun(self, site: SimulatedSite, begun: do.AnswersBegun) -> None:
         self._time.begun(str(begun.query.id), wall_s=site.clock.wall_s())
@@ -344,12 +354,8 @@ class Checkers:
         if self.truth.is_forged(query, (pane,)):
             return
         lives = self.truth.lives_of(coverage)
-        closes = [(o, life, coverage.whole >> o & 1) for o, life in lives.items()]
-        closes += [
-            (part.ordinal, part.incarnation, part.closed_at)
-            for part in coverage.parts
-            if part.closed_at is not None
-        ]
+        lives |= {part.ordinal: part.incarnation for part in coverage.parts}
+        closes = ((ordinal, lives[ordinal], at) for ordinal, at in closes_in(coverage))
         for close in closes:
             if (query, pane, *close) not in self._closes:
                 self._closes.add((query, pane, *close))

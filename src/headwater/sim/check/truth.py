@@ -353,21 +353,28 @@ class Truth:
             for first, last in part.updates
             for update in range(first, last + 1)
         ]
-        for ordinal, incarnation in self.lives_of(coverage).items():
-            if coverage.whole >> ordinal & 1:
-                found.append((ordinal, incarnation, 1))
+        lives = self.lives_of(coverage)
+        found += [(o, lives[o], 1) for o in bitset.members(coverage.whole)]
+        for group in coverage.groups:
+            updates = [n for a, b in group.updates for n in range(a, b + 1)]
+            found += [(o, lives[o], n) for o in bitset.members(group.sites) for n in updates]
         return found
 
     def lives_of(self, coverage: Coverage) -> dict[int, int]:
-        """Which incarnation of each site in the bitmaps it is, found by the tag."""
-        ordinals = list(bitset.members(coverage.whole | coverage.empty))
+        """Which incarnation of each site in the bitmaps it is, found by the tags."""
+        bits = (coverage.whole | coverage.empty, coverage.tag)
+        tagged = [bits, *((group.sites, group.tag) for group in coverage.groups)]
+        return {o: life for one in tagged for o, life in self._lives_by(*one).items()}
+
+    def _lives_by(self, sites: int, wanted: int) -> dict[int, int]:
+        ordinals = list(bitset.members(sites))
         for lives in product(*(reversed(self.sites[o].incarnations) for o in ordinals)):
             tag = 0
             for ordinal, life in zip(ordinals, lives, strict=True):
                 tag ^= incarnation_tag(ordinal, life)
-            if tag == coverage.tag:
+            if tag == wanted:
                 return dict(zip(ordinals, lives, strict=True))
-        raise Violation("true coverage", f"no incarnations of {ordinals} have tag {coverage.tag}")
+        raise Violation("true coverage", f"no incarnations of {ordinals} have tag {wanted}")
 
     def _content(self, query: str, pane: int, coverage: Coverage) -> Bag:
         bag = Bag()

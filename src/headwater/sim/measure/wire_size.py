@@ -28,6 +28,8 @@ SUMMARY_BYTES = 155
 """A summary beside its coverage: names, numbers, route, and one row of a count and a sum as an
 Arrow record batch."""
 PART_BYTES = 16
+GROUP_BYTES = 17
+"""A group beside its bitmap."""
 SIGNATURE_BYTES = 78
 """A signature, which key it is, and the lengths of these and of the word."""
 UPDATE_PROOF_BYTES = 78
@@ -44,6 +46,9 @@ LEAF_DIGEST_BYTES = 16
 LEAF_BYTES = 22
 """A leaf beside its greetings and bitmaps, with one run of panes."""
 GREETING_BYTES = 12
+ROUNDS_BYTES = 10
+"""What is held of some updates, beside the bitmap."""
+EXTRA_BYTES = 20
 TREE_LINK_BYTES = 1.6
 INSTALL_BYTES = 400
 
@@ -69,7 +74,8 @@ def wire_bytes(message: Any) -> int:
 
 def coverage_bytes(coverage: Coverage) -> int:
     bits = coverage.whole.bit_length() + coverage.empty.bit_length()
-    return bits // 8 + PART_BYTES * len(coverage.parts)
+    groups = sum(GROUP_BYTES + group.sites.bit_length() // 8 for group in coverage.groups)
+    return bits // 8 + groups + PART_BYTES * len(coverage.parts)
 
 
 def _ack_bytes(ack: Acknowledgement) -> int:
@@ -82,7 +88,9 @@ def _ack_bytes(ack: Acknowledgement) -> int:
 
 def _leaf_bytes(leaf: AckLeaf, bitmaps: int) -> int:
     width = max((len(bitset.to_bytes(held.sites)) for held in leaf.panes), default=0)
-    return LEAF_BYTES + bitmaps * width + GREETING_BYTES * len(leaf.greetings)
+    rounds = sum(ROUNDS_BYTES + one.sites.bit_length() // 8 for one in leaf.rounds)
+    extras = EXTRA_BYTES * len(leaf.extra)
+    return LEAF_BYTES + bitmaps * width + rounds + extras + GREETING_BYTES * len(leaf.greetings)
 
 
 def _distinct(leaf: AckLeaf) -> int:
