@@ -20,7 +20,7 @@ from headwater.plan.sources.source import Source, SourceFormat
 from headwater.sql.compile import parse_script
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
-PAGES = ("sql.md", "recipes.md")
+PAGES = ("sql.md", "recipes.md", "fidelity.md")
 SITES = ("fra", "lhr", "oslo")
 BEGIN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RECORDS = 300

@@ -34,6 +34,7 @@ from headwater.algebra.words.site_state import FOREVER
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.reached import Reached
 
 LAG_STEP_S = 0.01
 """Deadlines follow the sites' clocks when these have moved by more than this."""
@@ -69,6 +70,8 @@ class Window:
         """Sites that are in the newest published revision; a later one never has fewer."""
         self.left_out = LeftOut()
         """Groups that the newest published revision lacks."""
+        self.reached = Reached()
+        """How much of the window the newest published revision has."""
 
 
 class WindowBook:
