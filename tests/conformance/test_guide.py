@@ -20,7 +20,12 @@ from headwater.plan.sources.source import Source, SourceFormat
 from headwater.sql.compile import parse_script
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
-PAGES = {"sql.md": "access", "recipes.md": "access", "how_exact_how_soon.md": "downloads"}
+PAGES = {
+    "sql.md": "access",
+    "recipes.md": "access",
+    "how_exact_how_soon.md": "downloads",
+    "fidelity.md": "access",
+}
 """With the source that most of a page's streams read."""
 STREAMS_MIN = 3
 SITES = ("fra", "lhr", "oslo")

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.demand import Demand
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.rows.bounded import Bounded
@@ -60,6 +61,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
     tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
     waits: bool | msgspec.UnsetType = msgspec.UNSET
+    demand: Demand | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

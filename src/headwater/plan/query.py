@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.demand import Demand
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
@@ -135,6 +136,9 @@ class Query(msgspec.Struct, frozen=True):
     sequence: SequenceGrid | msgspec.UnsetType = msgspec.UNSET
     """Set: windows and panes are of numbers, which ``window`` counts instead of microseconds.
     Unset, and then not on the wire: of times."""
+    demand: Demand | msgspec.UnsetType = msgspec.UNSET
+    """Set: how much of a window is enough for an answer. Unset, and then not on the wire: all of
+    it, or what is there at the deadline."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -150,6 +154,10 @@ class Query(msgspec.Struct, frozen=True):
             self._check_sequence(self.sequence)
         if isinstance(self.tolerance, Tolerance):
             self._check_tolerance(self.tolerance)
+        if isinstance(self.demand, Demand):
+            fault = self.demand.fault(self.window.panes_per_window)
+            if fault is not None:
+                raise ValueError(f"query {self.id}: {fault}")
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
@@ -309,6 +317,17 @@ class Query(msgspec.Struct, frozen=True):
     def tolerates(self) -> Tolerance | None:
         """How far columns may be off; None: nothing is kept back."""
         return self.tolerance if isinstance(self.tolerance, Tolerance) else None
+
+    @property
+    def demanded(self) -> Demand | None:
+        """How much of a window is enough; None: nothing was said of it."""
+        return self.demand if isinstance(self.demand, Demand) else None
+
+    @property
+    def awaited_demand(self) -> Demand | None:
+        """The same, where anything goes by it: a finite input is read to its end, and its answers
+        are made of all of it."""
+        return None if self.ends else self.demanded
 
     @property
     def owes_rest(self) -> bool:

@@ -1,9 +1,13 @@
 """Which windows are answered now, and what became of it: the rule "A revision replaces the whole".
 
-A window is first answered when nothing more is awaited, or at its deadline. Later it is revised at
+A window is first answered when nothing more is awaited, when it has enough, or at its deadline
+(``Eviction``). Later it is revised at
 most every ``revise_every_s``, all due windows in one job, the newest first. Where a job has not
 places enough, a quarter of them belongs to the oldest: otherwise, under overload, old windows would
 never become final and their panes never go. A revision that would say nothing new is not made.
+
+Where less than is demanded is to have no rows, a window that misses its demand has a header that
+says so. It is revised when there is enough, which then stays so, or when it is final.
 
 One answer of a query is under way at a time; if it fails, it is tried again after a pause that
 doubles, and the reason is shown.
@@ -15,18 +19,22 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
+from headwater.algebra.fidelity import Fidelity
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
+from headwater.root.eviction import Eviction
 from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.said.assess import Assessment, assess, signature_of
 from headwater.root.said.envelope import (
     NONE_LEFT_OUT,
     REMARKS_LISTED_MAX,
     Envelope,
+    FinalBy,
     LeftOut,
     Trigger,
 )
+from headwater.root.said.reached import Reached
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import Window, WindowBook
 
@@ -53,6 +61,7 @@ class Answers:
         self._book = book
         self._alarms = alarms
         self._roster_version = roster_version
+        self._eviction = Eviction(query, scoreboard, book)
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
         self.failure: str | None = None
@@ -109,15 +118,13 @@ class Answers:
     def _due(self, *, now_s: float) -> Iterator[Window]:
         for number in sorted(self._dirty, reverse=True):
             window = self._book.windows.get(number)
-            if window is None or (not window.revision and not self._is_first_due(window)):
+            if window is None or not self._is_answered_or_due(window, now_s=now_s):
                 self._dirty.pop(number)
             elif not window.revision or now_s >= self._revise_s(window):
                 yield window
 
-    def _is_first_due(self, window: Window) -> bool:
-        waits = self._book.settings_of(window.window).waits
-        is_complete = window.unsettled == 0 and not waits
-        return is_complete or window.is_overdue
+    def _is_answered_or_due(self, window: Window, *, now_s: float) -> bool:
+        return bool(window.revision) or self._eviction.trigger(window, now_s=now_s) is not None
 
     def _revise_s(self, window: Window) -> float:
         return window.published_s + self._book.settings_of(window.window).revise_every_s
@@ -128,17 +135,20 @@ class Answers:
         if not self._is_worth(window, found):
             return None
         window.is_asked = True
-        if found.is_final:
+        if found.is_final and found.final_by is not FinalBy.ENOUGH:
             for pane in self._book.spec.panes_of(window.window):
                 self._scoreboard.open(pane).is_frozen = True
         envelope = self._envelope(window, found, now_s=now_s)
-        return WindowAnswer(window.window, envelope.revision, found.panes, envelope)
+        panes = () if envelope.fidelity.is_silent else found.panes
+        return WindowAnswer(window.window, envelope.revision, panes, envelope)
 
     def _is_worth(self, window: Window, found: Assessment) -> bool:
         if not window.revision:
             return self._book.has_begin or bool(found.panes)
         if self._is_mending(window) or self._is_less(window, found):
             return False
+        if window.reached.is_silent and not window.is_final:
+            return found.is_final or not self.reached(found).is_silent
         has_rows = found.rows_number > window.kept_through
         return not window.is_final and (has_rows or found.signature() != window.signature)
 
@@ -161,16 +171,25 @@ class Answers:
         return found.covered < window.covered and (has_lost or not found.is_final)
 
     def assess(self, window: int) -> Assessment:
-        missing_max = self._config.missing_listed_max
+        known = self._book.windows.get(window)
         return assess(
-            self._scoreboard, self._alarms, self._book.spec, window, missing_max=missing_max
+            self._scoreboard,
+            self._alarms,
+            self._book.spec,
+            window,
+            missing_max=self._config.missing_listed_max,
+            demand=self._query.demanded,
+            published=Fidelity() if known is None else known.reached.fidelity,
+            goes_by_demand=self._query.awaited_demand is not None,
         )
 
+    def reached(self, found: Assessment) -> Reached:
+        """What is to be said of how much is in."""
+        is_awaited = self._query.awaited_demand is not None
+        return Reached.of(found.fidelity, self._query.demanded, is_awaited=is_awaited)
+
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
-        if window.revision:
-            trigger = Trigger.REVISION
-        else:
-            trigger = Trigger.DEADLINE if window.unsettled else Trigger.COMPLETE
+        trigger = None if window.revision else self._eviction.trigger(window, now_s=now_s)
         remarks = self._scoreboard.table.remarks()
         return Envelope(
             stream=self._query.id.name,
@@ -188,7 +207,7 @@ class Answers:
             final=found.is_final,
             staleness_s=self._book.staleness_s(window, now_s=now_s),
             answered_at_s=now_s + self._book.ahead_s,
-            trigger=trigger,
+            trigger=trigger or Trigger.REVISION,
             tally=self._scoreboard.table.tally,
             damaged=found.damaged,
             clocks_unconfirmed=len(self._scoreboard.table.unconfirmed()),
@@ -201,6 +220,8 @@ class Answers:
             withheld=found.withheld,
             settings=found.settings,
             counted=self._query.counted,
+            fidelity=self.reached(found),
+            final_by=found.final_by,
         ).near(self._query.bounds)
 
     # What became of it
@@ -239,7 +260,7 @@ class Answers:
     def restore(self, window: Window, answered: WindowAnswered) -> None:
         """What a former process had published of it."""
         self._take_over(window, answered.envelope, answered.kept_through)
-        if answered.envelope.final:
+        if answered.envelope.final and answered.envelope.final_by is not FinalBy.ENOUGH:
             for pane in self._book.spec.panes_of(window.window):
                 self._scoreboard.open(pane).is_frozen = True
 
@@ -250,7 +271,10 @@ class Answers:
         window.signature = signature_of(envelope)
         window.kept_through = kept_through
         window.left_out = envelope.left_out
+        window.reached = envelope.fidelity
         window.is_asked = False
+        if envelope.final_by is FinalBy.ENOUGH:
+            self._eviction.freeze(window)
         if self.newest is None or window.window > self.newest:
             self.newest = window.window
 

@@ -203,6 +203,7 @@ class Root:
         for window in self.answers.published(now_s=now_s, left_out=left_out):
             if window.window in left_out:
                 self._note_left_out(window, left_out[window.window])
+            self._note_reached(window)
             for pane in self.windows.spec.panes_of(window.window):
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
@@ -217,6 +218,12 @@ class Root:
     def _note_left_out(self, window: Window, left_out: LeftOut) -> None:
         text = f"window {window.window}: {left_out.text()}"
         self.books.notice("group left out", text, count=left_out.count)
+
+    def _note_reached(self, window: Window) -> None:
+        """Its first answer is out: a demand that it misses is never lost without a trace."""
+        if window.revision == 1 and not window.reached.is_met and not self.query.ends:
+            text = f"window {window.window}: {'; '.join(window.reached.lines())}"
+            self.books.notice("below demand", text)
 
     def _end(self) -> None:
         is_over = self.table.all_ended and self.books.sealed_through == FOREVER

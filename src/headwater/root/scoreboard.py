@@ -184,6 +184,7 @@ class Scoreboard:
             return self.open(pane)
         board = self.boards[pane] = self.peek(pane)
         board.is_settled, board.covered = former.is_settled, board.covered | former.covered
+        board.is_frozen = former.is_frozen
         return board
 
     def keep_open(self, pane: int, ordinal: int, incarnation: int) -> None:

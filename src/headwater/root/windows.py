@@ -36,6 +36,7 @@ from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.reached import Reached
 
 LAG_STEP_S = 0.01
 """Deadlines follow the sites' clocks when these have moved by more than this."""
@@ -71,6 +72,8 @@ class Window:
         """Sites that are in the newest published revision; a later one never has fewer."""
         self.left_out = LeftOut()
         """Groups that the newest published revision lacks."""
+        self.reached = Reached()
+        """How much of the window the newest published revision has."""
 
 
 class WindowBook:

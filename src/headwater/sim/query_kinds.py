@@ -10,6 +10,7 @@ from random import Random
 
 import msgspec
 
+from headwater.algebra.demand import ALL, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
@@ -42,6 +43,7 @@ GROWING_SHARE = 0.4
 
 
 WAITING_SHARE = 0.1
+DEMAND_SHARE = 0.3
 TOLERANCE_SHARE = 0.35
 LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
@@ -167,6 +169,25 @@ def draw_waiting(random: Random, query: Query) -> Query:
     """The same query, sometimes first answered at its deadline only."""
     is_drawn = random.random() < WAITING_SHARE and not query.ends
     return msgspec.structs.replace(query, waits=True) if is_drawn else query
+
+
+def draw_demand(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a demand, that its windows have panes enough for."""
+    is_drawn = random.random() < DEMAND_SHARE and not query.ends
+    panes = query.window.panes_per_window
+    share = random.choice((1, 30, 60, 90, 100)) * ALL // 100
+    few_panes = max(-(-ALL // panes), random.choice((40, 70)) * ALL // 100)
+    form = random.choice(
+        (
+            Demand(area=share),
+            Demand(panes=few_panes, sites=ALL),
+            Demand(panes=ALL, sites=share),
+            Demand(panes=few_panes, sites=max(share, ALL // 3)),
+        )
+    )
+    is_final, is_silent = random.random() < 0.5, random.random() < 0.5
+    demand = msgspec.structs.replace(form, is_final=is_final, is_silent=is_silent)
+    return msgspec.structs.replace(query, demand=demand) if is_drawn else query
 
 
 def is_plain(query: Query) -> bool:

@@ -28,6 +28,7 @@ from headwater.sim.faults.faults import (
 )
 from headwater.sim.query_kinds import (
     PAST_S,
+    draw_demand,
     draw_growing,
     draw_past,
     draw_sequence,
@@ -115,6 +116,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_growing(Random(f"growing {seed}"), query)
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
+        query = draw_demand(Random(f"demand {seed}"), query)
     pace = Pace()
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

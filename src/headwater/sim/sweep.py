@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.overlay.lie_book import LieKind
 from headwater.sim.check.check_answers import WITHHELD_SOMETIMES
+from headwater.sim.check.check_fidelity import DEMANDS_SOMETIMES
 from headwater.sim.check.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
@@ -73,6 +74,7 @@ SOMETIMES = (
     "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
+    *DEMANDS_SOMETIMES,
     *GROWING_SOMETIMES,
     *PAST_SOMETIMES,
     *SESSIONS_SOMETIMES,

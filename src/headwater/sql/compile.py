@@ -30,7 +30,7 @@ from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
-from headwater.sql.read.answering import FirstAnswer, read_first_answer
+from headwater.sql.read.answering import FirstAnswer, read_demand, read_first_answer
 from headwater.sql.read.error_option import read_error, read_finally
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
@@ -230,6 +230,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
             ),
             waits=_waits(options, ends=among.ends),
+            demand=read_demand(options, window),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends

@@ -84,8 +84,17 @@ def with_answers(line: StreamLine, envelopes: Sequence[Envelope]) -> StreamLine:
         exact=sum(envelope.exact for envelope in envelopes),
         final=sum(envelope.final for envelope in envelopes),
         newest=_start_text(newest),
-        coverage=f"{newest.covered} of {newest.expected}",
+        coverage=f"{newest.covered} of {newest.expected}{_missed_text(envelopes)}",
     )
+
+
+def _missed_text(envelopes: Sequence[Envelope]) -> str:
+    """How many answers have less than was demanded."""
+    missed = sum(not envelope.fidelity.is_met for envelope in envelopes)
+    if not missed:
+        return ""
+    windows = "1 window misses" if missed == 1 else f"{missed} windows miss"
+    return f", {windows} {envelopes[-1].fidelity.demanded}"
 
 
 def _start_text(envelope: Envelope) -> str:

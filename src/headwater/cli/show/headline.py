@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.cli.show.amounts import utc
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.reached import Reached, share
 from headwater.root.said.withheld import StatedErrors
 
 MISSING_SHOWN = 4
@@ -29,6 +30,8 @@ def headline(header: Mapping[str, Any]) -> str:
     ]
     if header.get("missing"):
         parts.append(f"without {_missing(header['missing'])}")
+    if header.get("fidelity"):
+        parts += fidelity(header["fidelity"])
     if header.get("left_out", {}).get("count"):
         parts.append(left_out(header["left_out"]))
     if header.get("alarm_count"):
@@ -47,6 +50,16 @@ def _in_whole(header: Mapping[str, Any]) -> int:
     """Without those that were in once and lack what came since: they are named as missing."""
     whole = int(header["expected"]) - int(header.get("missing_count", 0))
     return min(int(header["covered"]), whole)
+
+
+def fidelity(found: Mapping[str, Any]) -> Iterator[str]:
+    """``97.5 % of the area``, where not all is in, and ``NOT area 99 %: no rows``."""
+    reached = msgspec.convert(found, Reached)
+    if reached.has_news and reached.area < 1.0:
+        yield f"{share(reached.area)} of the area"
+    if reached.demanded:
+        silent = ": no rows" if reached.is_silent else ""
+        yield f"{'has' if reached.is_met else 'NOT'} {reached.demanded}{silent}"
 
 
 def left_out(found: Mapping[str, Any]) -> str:

@@ -359,6 +359,8 @@ class Agreements:
             if holding.is_bound:
                 return True
             holding = None
+        if board.is_frozen and (holding is None or (holding.closed_at or 0) <= updates):
+            return True  # what came after a final answer is not held, and nobody misses it
         match = _matched(holding, updates)
         if match is _Match.DIFFERS:
             return _held(holding) == ask.held.get(pane) and self._dispute(ordinal, board, updates)

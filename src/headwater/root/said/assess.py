@@ -12,6 +12,8 @@ from itertools import islice
 
 import msgspec
 
+from headwater.algebra.demand import Demand
+from headwater.algebra.fidelity import Fidelity
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
@@ -21,11 +23,13 @@ from headwater.algebra.words.site_state import PaneState, Reason
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
+from headwater.root.eviction import reached
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
     Envelope,
+    FinalBy,
     MissingSite,
     WindowAlarm,
 )
@@ -35,6 +39,7 @@ from headwater.root.scoreboard import Scoreboard
 REFUSALS_TOLD_MAX = 16
 """Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
 REFUSAL_CHARACTERS_MAX = 600
+NOTHING_SAID = Fidelity()
 Cause = tuple[int, PaneState, str]
 """(ordinal, state, reason)"""
 
@@ -51,11 +56,16 @@ class Assessment(msgspec.Struct, frozen=True):
     damaged: int
     disputed: tuple[DisputedSite, ...]
     is_exact: bool
-    is_final: bool
     alarms: tuple[WindowAlarm, ...] = ()
     alarm_count: int = 0
     withheld: StatedErrors = NONE_STATED
     settings: tuple[int, ...] = (0,)
+    fidelity: Fidelity = Fidelity()
+    final_by: FinalBy | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.final_by is not None
 
     def signature(self) -> int:
         """Equal when a new revision would say nothing new, but for rows."""
@@ -95,8 +105,18 @@ def signature_of(envelope: Envelope) -> int:
 
 
 def assess(
-    scoreboard: Scoreboard, book: AlarmBook, spec: WindowSpec, window: int, *, missing_max: int
+    scoreboard: Scoreboard,
+    book: AlarmBook,
+    spec: WindowSpec,
+    window: int,
+    *,
+    missing_max: int,
+    demand: Demand | None = None,
+    published: Fidelity = NOTHING_SAID,
+    goes_by_demand: bool = True,
 ) -> Assessment:
+    """``published``: what the newest answer of the window had; ``goes_by_demand``: whether answers
+    do."""
     boards = [scoreboard.peek(pane) for pane in spec.panes_of(window)]
     expected = scoreboard.table.expected
     covered, damaged, absent, is_settled = expected, 0, 0, True
@@ -112,6 +132,13 @@ def assess(
     alarms = alarms_of(scoreboard, book, spec, window)
     used = [scoreboard.table.settings_at(board.pane, board.covered) for board in boards]
     withheld = _stated(scoreboard, boards, used)
+    fidelity = reached(scoreboard, spec.panes_of(window), demand).at_least(published)
+    has_enough = demand is not None and goes_by_demand and demand.is_final
+    has_enough = has_enough and demand is not None and demand.is_met_by(fidelity)
+    final_by = FinalBy.ENOUGH if has_enough else None
+    if is_settled and is_sealed:
+        stays = bool(withheld) and not withheld.follows
+        final_by = FinalBy.BOUNDED if stays else FinalBy.SEALED
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -122,11 +149,12 @@ def assess(
         damaged=damaged.bit_count(),
         disputed=disputed,
         is_exact=not (absent or damaged or disputed or alarms or withheld),
-        is_final=is_settled and is_sealed and not disputed and not is_doubted,
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
         withheld=withheld,
         settings=tuple(sorted(set().union(*used))),
+        fidelity=fidelity,
+        final_by=None if disputed or is_doubted else final_by,
     )
 
 

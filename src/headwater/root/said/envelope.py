@@ -20,6 +20,7 @@ from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
+from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import NONE_STATED, StatedErrors, UncertainRows
 
 
@@ -28,10 +29,25 @@ class Trigger(StrEnum):
 
     COMPLETE = "complete"
     """The first answer, and nothing more was awaited."""
+    ENOUGH = "enough"
+    """The first answer: what was demanded is in, and not all."""
+    HOPELESS = "hopeless"
+    """The first answer: what was demanded can't be any more, since what is missing was declined."""
     DEADLINE = "deadline"
     """The first answer, at its latest time."""
     REVISION = "revision"
     """A later one: more arrived, or less can still come."""
+
+
+class FinalBy(StrEnum):
+    """Why an answer can't change any more."""
+
+    SEALED = "sealed"
+    """Every site has said that nothing more comes."""
+    BOUNDED = "bounded"
+    """So they have, and what they kept back stays with them."""
+    ENOUGH = "enough"
+    """It has what was demanded, and nothing more is taken."""
 
 
 class MissingSite(msgspec.Struct, frozen=True, array_like=True):
@@ -199,6 +215,10 @@ class Envelope(msgspec.Struct, frozen=True):
     then the weakest of their bounds is stated."""
     counted: str = ""
     """The column whose numbers the window's start and end are; empty: they are times."""
+    fidelity: Reached = Reached()
+    """How much of the window is in it, by panes and sites, and what was demanded."""
+    final_by: FinalBy | None = None
+    """None: it is not final, or an older version made it."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""

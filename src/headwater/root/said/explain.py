@@ -15,6 +15,7 @@ from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
+from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
 
 SITES_SHOWN_MAX = 50
@@ -116,6 +117,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """What was altered of its settings, and what is going to be, a sentence each."""
     counted: str = ""
     """The column whose numbers the window's start and end are; empty: they are times."""
+    fidelity: Reached = Reached()
+    """How much of it is in now, by panes and sites, and what is demanded."""
 
     def _settings_lines(self) -> list[str]:
         if len(self.settings) < 2:
@@ -140,6 +143,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
         if self.missing_count > SITES_SHOWN_MAX:
             lines.append(f"  and more: {self.missing_count} sites are missing")
+        lines += [f"  {line}" for line in self.fidelity.lines()]
         if self.damaged:
             what = "input bytes of this window were lost, or may have been read twice,"
             lines.append(f"  {what} at {self.damaged} sites")
@@ -199,6 +203,7 @@ class Explanation(msgspec.Struct, frozen=True):
             settings=envelope.settings,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
+            fidelity=envelope.fidelity,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),
         )
 

@@ -49,6 +49,7 @@ def explain(root: Root, number: int) -> Explanation:
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
         disputed=found.disputed,
+        fidelity=root.answers.reached(found),
     )
 
 
@@ -226,6 +227,8 @@ def _next_step(root: Root, window: Window) -> list[str]:
         return ["It is final: nothing can change any more."]
     if not window.revision:
         return _first_step(root, window)
+    if window.reached.is_silent:
+        return ["It has no rows before it has what is demanded; it may still come to that."]
     stop = root.windows.spec.panes_of(window.window).stop
     if any(pane in root.scoreboard.disputed for pane in range(*_span(root, window))):
         return ["Sites whose updates are in what is disputed are asked for their own, signed."]
@@ -256,4 +259,7 @@ def _first_step(root: Root, window: Window) -> list[str]:
         return ["It is answered when complete; its deadline runs once a site has closed its end."]
     if window.is_overdue:
         return ["Its deadline has passed and it is answered next."]
+    demand = root.query.awaited_demand
+    if demand is not None:
+        return [f"It is answered when {demand.text()} of it is in, or at its deadline."]
     return ["It is answered when complete, or at its deadline."]

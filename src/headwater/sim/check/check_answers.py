@@ -8,7 +8,8 @@ from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
-from headwater.root.said.envelope import Envelope
+from headwater.root.said.envelope import Envelope, FinalBy, Trigger
+from headwater.sim.check.check_fidelity import check_fidelity, check_no_less, check_silence
 from headwater.sim.check.check_ledger import LedgerCheck
 from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
@@ -50,7 +51,10 @@ class AnswerCheck:
         self._names = {site.ordinal: site.name for site in roster.sites}
         self.expected = expected_sites(query, roster)
 
-    def published(self, request: WindowAnswer, bag: Bag, *, at_s: float) -> None:
+    def published(
+        self, request: WindowAnswer, bag: Bag, *, shown: Bag | None = None, at_s: float
+    ) -> None:
+        """``bag`` is what the root holds for it, ``shown`` what readers see, if that is another."""
         envelope = request.envelope
         before = self.newest.get(request.window)
         where = f"{envelope.query} window {request.window} revision {request.revision}"
@@ -58,6 +62,7 @@ class AnswerCheck:
         is_forged = self._truth.is_forged(envelope.query, panes)
         if envelope.disputed and (envelope.exact or envelope.final):
             raise Violation("disputed is neither exact nor final", f"{where}: {envelope.disputed}")
+        check_silence(self.query, envelope, where, bag if shown is None else shown)
         if is_forged:
             self._check_presence(where, envelope)
         else:
@@ -91,6 +96,7 @@ class AnswerCheck:
             count("an answer was made by several settings")
         elif envelope.settings != (0,):
             count("an answer was made by altered settings")
+        self._count_demands(envelope, transcript)
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:
@@ -98,10 +104,27 @@ class AnswerCheck:
             if missing.reason.partition(":")[0] == Reason.LIMIT:
                 count("a growing state exceeded its limit")
 
+    def _count_demands(self, envelope: Envelope, transcript: Transcript) -> None:
+        count, before = transcript.count, self.newest.get(envelope.window)
+        if envelope.trigger is Trigger.ENOUGH:
+            count("an answer had enough")
+            if envelope.staleness_s < 0.0:
+                count("an answer had enough before its window ended")
+        if envelope.trigger is Trigger.HOPELESS:
+            count("an answer was hopeless")
+        if not envelope.fidelity.is_met:
+            count("an answer missed its demand")
+        if envelope.fidelity.is_silent:
+            count("an answer was silent")
+        elif before is not None and before.envelope.fidelity.is_silent:
+            count("a silent window came to have enough")
+        if envelope.final_by is FinalBy.ENOUGH:
+            count("an answer was final by enough")
+
     def _check_presence(self, where: str, envelope: Envelope) -> None:
         """Of what a liar has said something nothing is final of which a site has closed another
-        number of updates than the root holds."""
-        if not envelope.final:
+        number of updates than the root holds; what has enough is not compared before."""
+        if not envelope.final or envelope.final_by is FinalBy.ENOUGH:
             return
         states = _states(self.query, envelope)
         for ordinal in self.expected:
@@ -131,6 +154,8 @@ class AnswerCheck:
         """What is not missing is in, what is unknown is not, and no more is claimed than holds."""
         covered = lacking = 0
         states = _states(self.query, envelope)
+        panes = self.query.window.panes_of(envelope.window)
+        whole = dict.fromkeys(panes, 0)
         for ordinal in self.expected:
             site, is_whole = self._truth.sites[ordinal], True
             for pane in self.query.window.panes_of(envelope.window):
@@ -143,12 +168,23 @@ class AnswerCheck:
                 is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
                     pane, ordinal
                 )
-                is_whole = is_whole and (not lack or is_rest_declined)
+                is_in = not lack or is_rest_declined
+                whole[pane] |= is_in << ordinal
+                is_whole = is_whole and is_in
                 if key not in states and lack:
                     raise Violation("true coverage", f"{where}: {key} is not missing, but {lack}")
                 if states.get(key) is PaneState.UNKNOWN and in_it:
                     raise Violation("true coverage", f"{where}: {key} is called unknown, but is in")
             covered += is_whole
+        check_fidelity(
+            self.query,
+            envelope,
+            where,
+            whole=list(whole.values()),
+            missing=states,
+            names=self._names,
+            expected=self.expected,
+        )
         if envelope.covered > covered or envelope.expected != len(self.expected):
             raise Violation(
                 "true coverage",
@@ -236,3 +272,4 @@ def _check_revision(
             "revisions never lower coverage",
             f"{where}: {envelope.covered} sites after {before.envelope.covered}",
         )
+    check_no_less(where, before.envelope.fidelity.fidelity, envelope.fidelity.fidelity)

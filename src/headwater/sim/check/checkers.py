@@ -25,6 +25,7 @@ from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
+from headwater.sim.check.check_fidelity import held_of, is_unwanted
 from headwater.sim.check.check_growing import check_growing
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
 from headwater.sim.check.check_past import PastCheck
@@ -158,7 +159,10 @@ class Checkers:
             check.count(request, self._transcript)
             if check.query.wants_past:
                 self._past.published(check.query, request, rows[request.window])
-            check.published(request, rows[request.window], at_s=self._queue.now_s)
+            shown = held = rows[request.window]
+            if request.envelope.fidelity.is_silent:
+                held = held_of(site, check.query, answer, request.window)
+            check.published(request, held, shown=shown, at_s=self._queue.now_s)
             if check.query.sessions is not msgspec.UNSET:
                 self.sessions.published(check.query, request.window, rows[request.window])
             self._transcript.note(
@@ -312,7 +316,8 @@ class Checkers:
         root = self.sites[self.queries[effect.query].root]
         is_forged = self.truth.is_forged(effect.query, effect.panes)
         is_healed = self._queue.now_s > self.healed_s + SETTLE_S and not is_forged
-        if is_healed and len(root.truth.incarnations) == 1 and self._have_been(effect):
+        is_awaited = self._have_been(effect) and not is_unwanted(root, effect)
+        if is_healed and len(root.truth.incarnations) == 1 and is_awaited:
             raise Violation(
                 "convergence",
                 f"{site.name} gives up {effect.query} panes {effect.panes}, though all has been "

@@ -73,6 +73,8 @@ ERROR = "option error"
 """Who does not know it would look for a column of the source."""
 ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
+FIDELITY = "option fidelity"
+"""A root that does not know it would wait for everything, and give rows below the demand."""
 
 
 LAST_ROWS = "grid last rows"
@@ -98,7 +100,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER, FIDELITY}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -138,6 +140,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | ({LAST_ROWS} if query.holds_states else set())
         | (set() if query.tolerates is None else {ERROR})
         | ({ANSWER} if query.waits is True else set())
+        | (set() if query.demanded is None else {FIDELITY})
     )
     return tuple(sorted(used - OF_0_3))
 

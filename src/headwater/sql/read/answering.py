@@ -7,16 +7,32 @@
     answer = 'either'       when it is complete, or at the deadline: what comes first
     answer = 'deadline'     at the deadline, though it be complete before
     answer = 'complete'     when it is complete; at the latest when its answers end (revise_for)
+    fidelity = 'area 80 %'  when so much of it is in, or else as the others say
+    fidelity = 'panes 40 %, sites 100 %'
+    below = 'silent'        no rows where it is less
 """
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
-from headwater.algebra.panes import MICROS
+from msgspec import UNSET, UnsetType
+
+from headwater.algebra.demand import ALL, Demand
+from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.durations import duration_text
 from headwater.plan.query import Timing
 from headwater.sql.read.options import Options
+from headwater.sql.read.refusal import choices
+
+ENOUGH = "enough"
+"""``finally``: an answer that meets its demand is final."""
+PERCENT_DIGITS_MAX = 3
+"""Behind the point."""
+_SHARE = re.compile(r"(?P<of>[A-Za-z]+)\s+(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*%")
+_SHARES_OF = ("area", "panes", "sites")
+_DEMANDS = "write 'area 80 %', 'panes 40 %, sites 100 %' or 'panes 100 %, sites 60 %'"
 
 LOOK_S = 1.0
 """After which a site has read a record that is there, unless its configuration says otherwise."""
@@ -76,3 +92,99 @@ def _staleness_s(options: Options, disorder_s: float) -> float:
 
 def _text(seconds: float) -> str:
     return duration_text(round(seconds * MICROS))
+
+
+# How much is enough
+
+
+class Below(StrEnum):
+    """What is said of a window that misses its demand."""
+
+    ANSWER = "answer"
+    SILENT = "silent"
+
+
+def wants_enough(options: Options) -> bool:
+    return (options.text("finally") or "").strip().lower() == ENOUGH
+
+
+def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
+    """``fidelity``, ``below``, and of ``finally`` what they have to do with it. Raises
+    ``QueryRefused``."""
+    text = options.text("fidelity")
+    below = _read_below(options)
+    if text is None:
+        for name, is_asked in (("finally", wants_enough(options)), ("below", bool(below))):
+            if is_asked:
+                raise options.refused(
+                    name, "nothing says what is enough; add fidelity = 'area 80 %'"
+                )
+        return UNSET
+    shares = _read_shares(options, text)
+    has_axes = "area" not in shares
+    if not has_axes and len(shares) > 1:
+        raise options.refused(
+            "fidelity", f"wanted an area, or panes and sites, got both; {_DEMANDS}"
+        )
+    demand = Demand(
+        area=shares.get("area", 0),
+        panes=shares.get("panes", ALL) if has_axes else 0,
+        sites=shares.get("sites", ALL) if has_axes else 0,
+        is_final=wants_enough(options),
+        is_silent=below is Below.SILENT,
+    )
+    fault = demand.fault(window.panes_per_window)
+    if fault is not None:
+        raise options.refused(
+            "fidelity",
+            f"{fault}; write area or sites, a larger share, or a window that slides: its panes are "
+            "as long as its slide",
+        )
+    return demand
+
+
+def _read_below(options: Options) -> Below | None:
+    word = (options.text("below") or "").strip().lower()
+    if "below" not in options.names():
+        return None
+    if word not in set(Below):
+        raise options.refused("below", f"wanted 'answer' or 'silent', got '{word[:60]}'")
+    return Below(word)
+
+
+def _read_shares(options: Options, text: str) -> dict[str, int]:
+    """By what it is of, in thousandths of a percent."""
+    shares: dict[str, int] = {}
+    for one in text.split(","):
+        word = one.strip()
+        if word.lower().split() in (["random"], ["random", "apart"]):
+            raise options.refused(
+                "fidelity",
+                f"`{word.lower()}` is not available yet: what comes first is taken; leave it out",
+            )
+        found = _SHARE.fullmatch(word)
+        if found is None:
+            raise options.refused("fidelity", f"wanted a share, got '{word[:60]}'; {_DEMANDS}")
+        of = found["of"].lower()
+        if of not in _SHARES_OF:
+            raise options.refused(
+                "fidelity",
+                f"wanted a share of {', '.join(_SHARES_OF)}, got `{found['of'][:60]}`"
+                f"{choices('shares of', _SHARES_OF, near=of)}",
+            )
+        if of in shares:
+            raise options.refused("fidelity", f"`{of}` has two shares; write one")
+        shares[of] = _share(options, of, found["number"])
+    return shares
+
+
+def _share(options: Options, of: str, number: str) -> int:
+    digits = len(number.partition(".")[2].rstrip("0"))
+    share = round(float(number) * ALL / 100)
+    if digits > PERCENT_DIGITS_MAX or not 0 < share <= ALL:
+        raise options.refused(
+            "fidelity",
+            f"wanted more than 0 % of {of} and at most 100 %, with at most {PERCENT_DIGITS_MAX} "
+            f"digits behind the point, got {number[:60]} %",
+        )
+    return share

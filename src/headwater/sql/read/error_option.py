@@ -14,6 +14,7 @@ import re
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import ConfigurationError
+from headwater.sql.read.answering import wants_enough
 from headwater.sql.read.options import Options
 
 EVERY_COLUMN = ""
@@ -46,11 +47,16 @@ def read_error(options: Options) -> dict[str, ErrorBound]:
 
 
 def read_finally(options: Options) -> Finally:
-    """Raises ``QueryRefused``."""
+    """What becomes of what was kept back; with ``enough``, before there is enough. Raises
+    ``QueryRefused``."""
     text = options.text("finally")
+    if wants_enough(options):
+        return Finally.BOUNDED
     word = (text or Finally.BOUNDED).strip().lower()
     if word not in set(Finally):
-        raise options.refused("finally", f"wanted 'exact' or 'bounded', got '{word[:60]}'")
+        raise options.refused(
+            "finally", f"wanted 'exact', 'bounded' or 'enough', got '{word[:60]}'"
+        )
     if text is not None and options.text("error") is None and word == Finally.BOUNDED:
         raise options.refused(
             "finally", "nothing is kept back, so nothing can stay bounded; add error = '…'"

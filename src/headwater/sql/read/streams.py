@@ -33,7 +33,10 @@ STREAM_OPTIONS = {
     "roots": "several sites that answer, each its part of the groups, with commas between them",
     "sites": "the sites that are asked: names, globs (eu-*, !eu-test) or labels (tier = edge)",
     "error": "how far columns may be off, so that what does not matter is not sent",
-    "finally": "what becomes of what was not sent: exact (it follows) or bounded (it stays)",
+    "finally": "what becomes of what was not sent: exact (it follows), bounded (it stays), or "
+    "enough (nothing follows once the fidelity is reached)",
+    "fidelity": "how much of a window is enough for an answer: area, or panes and sites, in %",
+    "below": "what is said of a window that misses its fidelity: answer, or silent (no rows)",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")

@@ -198,6 +198,7 @@ def _root(query: Query) -> str:
             f"answers a window {latest}{_seconds(timing.deadline_s)} after {since}; "
             f"revises at most every {_seconds(timing.revise_every_s)}, "
             f"for {_seconds(timing.revise_for_s)}",
+            *_enough(query),
             _building(query),
             *_sets(query.program),
             pretty(query.program.root_sql),
@@ -205,6 +206,25 @@ def _root(query: Query) -> str:
             *near,
         ]
     )
+
+
+def _enough(query: Query) -> Iterator[str]:
+    """How much of a window it takes for enough, and what follows from that."""
+    demand = query.demanded
+    if demand is None:
+        return
+    counted = ""
+    if demand.panes:
+        panes = query.window.panes_per_window
+        counted = f" ({demand.panes_asked(panes)} of {panes} panes)"
+    yield f"takes {demand.text()}{counted} of a window for enough, and answers it then"
+    if query.ends:
+        yield "reads an input that ends: answers are made of all of it"
+        return
+    if demand.is_final:
+        yield "an answer that has enough is final: what comes later is not taken"
+    if demand.is_silent:
+        yield "a window that has not enough has no rows, only a header that says so"
 
 
 def _sets(program: Program) -> list[str]:

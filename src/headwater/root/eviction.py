@@ -1,0 +1,98 @@
+"""When a window is first answered, and by what: iMR's result eviction (section 3.3).
+
+*Complete*: nothing more is awaited. *Enough*: what the query demands is in; that may be before the
+window's end. *Hopeless*: what it demands can't be any more, since what is missing was declined;
+the window has ended, and waiting would only make the answer older. *Deadline*: its time is over.
+
+Hopeless is looked at when there is news of the window, so the first site that closes its end has
+said so: before, others could not have closed it either. A catch-up, a finite input and
+``answer = 'deadline'`` know no better than to wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.algebra.demand import Demand
+from headwater.algebra.fidelity import Fidelity, measure
+from headwater.algebra.sets import bitset
+from headwater.plan.query import Query
+from headwater.root.pane_board import PaneBoard
+from headwater.root.said.envelope import Trigger
+from headwater.root.scoreboard import Scoreboard
+from headwater.root.windows import Window, WindowBook
+
+
+class Eviction:
+    """For one query."""
+
+    def __init__(self, query: Query, scoreboard: Scoreboard, book: WindowBook) -> None:
+        self._demand = query.awaited_demand
+        self._scoreboard = scoreboard
+        self._book = book
+
+    def trigger(self, window: Window, *, now_s: float) -> Trigger | None:
+        """Of its first answer; None: it is not due."""
+        waits = self._book.settings_of(window.window).waits
+        if waits and not window.is_overdue:
+            return None
+        if window.unsettled == 0:
+            return self._of_settled(window)
+        if self._demand is None or waits:
+            return Trigger.DEADLINE if window.is_overdue else None
+        if self._demand.is_met_by(reached(self._scoreboard, self._panes(window), self._demand)):
+            return Trigger.ENOUGH
+        if window.is_overdue:
+            return Trigger.DEADLINE
+        return Trigger.HOPELESS if self._is_hopeless(window, self._demand, now_s=now_s) else None
+
+    def _of_settled(self, window: Window) -> Trigger:
+        """Nothing is awaited: all is in, or the rest was declined."""
+        if self._demand is None:
+            return Trigger.COMPLETE
+        found = reached(self._scoreboard, self._panes(window), self._demand)
+        if found.pairs == found.pairs_expected:
+            return Trigger.COMPLETE
+        return Trigger.ENOUGH if self._demand.is_met_by(found) else Trigger.HOPELESS
+
+    def _is_hopeless(self, window: Window, demand: Demand, *, now_s: float) -> bool:
+        book = self._book
+        is_of_past = window.passed_s is None
+        if is_of_past or not book.has_ended(window.window, shown_s=now_s - book.lag_s):
+            return False
+        possible = [_possible(board) for board in self._boards(window)]
+        asked = demand.panes_asked(len(possible))
+        expected = self._scoreboard.table.expected
+        return not demand.is_met_by(measure(possible, expected, panes_asked=asked))
+
+    def freeze(self, window: Window) -> None:
+        """This window is final by having enough. A pane of it takes nothing more once no other
+        window wants it: one that has not enough yet, or is still to be opened."""
+        for board in self._boards(window):
+            numbers = self._book.windows_of(board.pane)
+            board.is_frozen = board.is_frozen or not any(map(self._is_wanting, numbers))
+
+    def _is_wanting(self, number: int) -> bool:
+        known = self._book.windows.get(number)
+        return not known.is_final if known is not None else not self._book.is_over(number)
+
+    def _boards(self, window: Window) -> Iterator[PaneBoard]:
+        return map(self._scoreboard.open, self._panes(window))
+
+    def _panes(self, window: Window) -> range:
+        return self._book.spec.panes_of(window.window)
+
+
+def reached(scoreboard: Scoreboard, panes: range, demand: Demand | None) -> Fidelity:
+    """What is in of these panes. A site that contradicts what is held of it is not in."""
+    within = [
+        scoreboard.peek(pane).covered & ~bitset.of(scoreboard.disputed.get(pane, ()))
+        for pane in panes
+    ]
+    asked = None if demand is None else demand.panes_asked(len(panes))
+    return measure(within, scoreboard.table.expected, panes_asked=asked)
+
+
+def _possible(board: PaneBoard) -> int:
+    """Sites that are in, or may still come; of the expected ones."""
+    return board.covered | board.owed | ~board.declined
