@@ -170,7 +170,7 @@ OPTIONS = {
         "error = 'n: 1 %, 5'", "'n: 1 %, 5'", "wanted `column: bound`", ""
     ),
     "finally of another kind": (
-        "error = '5', finally = 'never'", "'never'", "wanted 'exact' or 'bounded'", ""
+        "error = '5', finally = 'never'", "'never'", "wanted 'exact', 'bounded' or 'enough'", ""
     ),
     "bounded without an error": (
         "finally = 'bounded'", "'bounded'", "nothing is kept back", "add error"

@@ -35,6 +35,8 @@ NOT_ALTERABLE: Mapping[str, str] = {
     "session_max": "sessions that are open were cut by it",
     "root": "answers so far lie at the root that it was installed with",
     "roots": "the groups of a stream are dealt out among the roots that it was installed with",
+    "fidelity": "sites have let go of what it did not want, and windows were final by it",
+    "below": "windows that had less were answered by it",
     "sites": "who is expected in an answer is settled when a stream is installed",
 }
 """Options of a stream that stay as they are, and why."""
@@ -103,6 +105,11 @@ def settings_with(
     ``QueryRefused``."""
     made = compiled_with(query, options, known_sites=known_sites)
     found = next((one for one in made if one.id.name == query.id.name), None)
+    if found is not None and found.demand != query.demand:
+        raise QueryRefused(
+            "`finally` can't change while a stream runs under a fidelity: windows were final by "
+            f"it; {NEW_STREAM}"
+        )
     if found is None or _without_text(found) != _without_text(query):
         raise QueryRefused(
             f"{query.id}: wanted a statement that this version makes the same query of as was "

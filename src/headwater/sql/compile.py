@@ -180,7 +180,6 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     counted = the(tree, Grouped).counted
     if counted:
         check_sequence(options, counted)
-    bounded = bounded_columns(tree)
     errors, finally_ = read_error(options), read_finally(options)
     queries = []
     for part, place in zip(parts, places.roots, strict=True):
@@ -224,7 +223,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             part=part,
             reads_past=stay.reads_past,
             end_pane=stay.end_pane,
-            bounded=bounded or UNSET,
+            bounded=bounded_columns(tree) or UNSET,
             last_n=last_n or UNSET,
             tolerance=tolerated_columns(
                 split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
