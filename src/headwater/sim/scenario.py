@@ -39,7 +39,15 @@ from headwater.sim.query_kinds import (
     draw_waiting,
 )
 from headwater.sim.records.admits import admitting
-from headwater.sim.tuning import Limits, Pace, draw_ahead, draw_budgets, draw_digests, draw_limits
+from headwater.sim.tuning import (
+    Limits,
+    Pace,
+    draw_ahead,
+    draw_budgets,
+    draw_digests,
+    draw_limits,
+    draw_pace,
+)
 from headwater.sim.world.latencies import Matrix
 from headwater.sim.world.log import Workload
 
@@ -117,7 +125,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"demand {seed}"), query)
-    pace = Pace()
+    pace = draw_pace(Random(f"updates {seed}"))
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
     data = tuple(site.name for site in roster.sites if site.has_data)

@@ -46,6 +46,17 @@ class Pace(msgspec.Struct, frozen=True):
     """More in one cut make several updates."""
 
 
+SMALL_UPDATES_SHARE = 0.4
+"""How many worlds have updates so small that sites close most panes with several."""
+
+
+def draw_pace(random: Random) -> Pace:
+    """Drawn apart from all else, which came before."""
+    if random.random() >= SMALL_UPDATES_SHARE:
+        return Pace()
+    return Pace(update_records_max=random.choice((1, 2, 4)))
+
+
 class Limits(msgspec.Struct, frozen=True):
     """Limits of the machines: mostly far away, in some worlds so near that they are reached."""
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from random import Random
 
 import msgspec
 
 from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.coverage import Coverage, SitePart
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import (
     LEAF_SITES,
@@ -301,12 +302,14 @@ class Liar:
         if install is None or len(lives) < 2 or not panes:
             return None
         chosen = self._random.sample(sorted(lives), min(len(lives), self._random.choice((2, 2, 3))))
-        parts = (SitePart(ordinal, lives[ordinal], *claim()) for ordinal in sorted(chosen))
+        of_one = (Coverage.of_part, Coverage.of_group)[sum(chosen) // 64 % 2]
+        claims = ((ordinal, *claim()) for ordinal in sorted(chosen))
+        told = (of_one(o, lives[o], updates=had, closed_at=at) for o, had, at in claims)
         return SummaryMessage(
             Summary(
                 query=query_id,
                 pane=self._random.choice(panes) + self._random.choice((0, 0, 0, 1)),
-                coverage=Coverage(parts=tuple(parts)),
+                coverage=reduce(Coverage.merge, told),
                 lane=self._random.choice((Lane.LIVE, Lane.BACKLOG)),
                 roster_version=install.roster_version,
                 plan_version=install.plan_version,
