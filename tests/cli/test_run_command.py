@@ -33,7 +33,7 @@ def compared(stream: str, state: api.Standing) -> api.Compared:
     return api.Compared(
         stream, state, text, former,
         (running(stream),), begins="with the window from 2026-05-04T13:00:00Z",
-        results=(f"/fed/fra/state/results/{stream}",),
+        results=(f"/fed/fra/state/results/{stream}",), settings="deadline = '9 s'",
     )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ class Federation:
         self.installed: list[str] = []
         """The texts that were run."""
         self.refused: dict[str, str] = {}
+        self.altered: list[tuple[str, str, bool]] = []
 
     def ask(self, federation: Any, site: Any, name: str, request: Any, reply: Any) -> Any:
         assert name == api.COMPARE
@@ -62,6 +63,12 @@ class Federation:
         ]
         return api.RunReply(tuple(new))
 
+    def alter_stream(
+        self, ask: Any, stream: str, settings: str, signature: Any, *, is_whole: bool
+    ) -> tuple[api.Altered, ...]:
+        self.altered.append((stream, settings, is_whole))
+        return (api.Altered(stream, f"{stream}@fra#1", 2, settings, "2026-05-04 12:00:00 UTC", 3),)
+
 
 Run = Callable[..., tuple[int, str, str, Federation]]
 
@@ -69,14 +76,15 @@ Run = Callable[..., tuple[int, str, str, Federation]]
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*options: str, **states: api.Standing) -> tuple[int, str, str, Federation]:
-        refused = states.pop("refused", "")
+        refused, text = states.pop("refused", ""), str(states.pop("text", FILE))
         federation = Federation(**states)
         federation.refused = {"b": refused}
         monkeypatch.setattr(reach, "ask", federation.ask)
         monkeypatch.setattr(reach, "command", federation.command)
         monkeypatch.setattr(operator_client, "run_statements", federation.run_statements)
+        monkeypatch.setattr(operator_client, "alter_stream", federation.alter_stream)
         file = tmp_path / "queries.sql"
-        file.write_text(FILE)
+        file.write_text(text)
         with pytest.raises(SystemExit) as ended:
             main.main(["run", str(file), *options])
         return int(ended.value.code or 0), *capsys.readouterr(), federation
@@ -212,3 +220,35 @@ def run_of(
     with pytest.raises(SystemExit) as ended:
         main.main(["run", str(file)])
     return int(ended.value.code or 0)
+
+
+def test_one_that_differs_in_settings_alone_goes_on_with_them(run: Run) -> None:
+    code, out, err, federation = run(a=api.Standing.ALTERED, b=api.Standing.SAME)
+    assert (code, federation.installed) == (0, [])
+    assert federation.altered == [("a", "deadline = '9 s'", True)]
+    assert "a is altered in settings alone: a@fra#1 goes on, and is not replaced" in err
+    assert "2026-05-04 12:00:00 UTC" in out
+    changes = [json.loads(line).get("change") for line in out.splitlines()]
+    assert changes == [None, "unchanged", "altered"]
+
+
+def test_statements_that_alter_are_given_behind_the_others(run: Run) -> None:
+    alter = "ALTER STREAM b SET (error = '1 %', deadline = '9 s');"
+    code, _, _, federation = run(a=api.Standing.NEW, b=api.Standing.SAME, text=f"{FILE}{alter}")
+    assert code == 0
+    assert "ALTER" not in federation.installed[0]
+    assert federation.altered == [("b", "error = '1 %', deadline = '9 s'", False)]
+
+
+def test_a_file_of_alterations_alone_installs_nothing(run: Run) -> None:
+    code, _, err, federation = run(text="ALTER STREAM b SET (error = 'none');")
+    assert (code, federation.installed) == (0, [])
+    assert federation.altered == [("b", "error = 'none'", False)]
+    assert "b goes on" in err
+
+
+def test_an_alteration_that_is_not_as_it_must_be_is_refused_with_its_place(run: Run) -> None:
+    code, _, err, federation = run(text="ALTER STREAM b WITH (error = 'none');")
+    assert code != 0
+    assert "wanted SET (option = 'value', …) behind the name" in err
+    assert federation.altered == []

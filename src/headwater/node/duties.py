@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+import msgspec
+
 from headwater.algebra.summary import Merger
 from headwater.edge.edge import Edge
 from headwater.edge.record import QueryKept
@@ -13,7 +15,8 @@ from headwater.errors import QueryRefused
 from headwater.node import effects as do
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
-from headwater.plan.command import Install
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
+from headwater.plan.command import Alter, Install
 from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
@@ -67,6 +70,8 @@ class Duties:
         self._unread_ledgers: dict[str, str] = {}
         """Queries of which the cube, or the ledger, has something that can't be read, and why."""
         self._installed: set[str] = set()
+        self._looked_at: dict[tuple[str, int, str, int, Duty], str | None] = {}
+        """Settings that were altered, and why they are not admitted here; None: they are."""
         self._awaited: dict[str, Query] = {}
         """Queries that begin here as soon as the clock of their root is known, and no other one
         takes the name of their source."""
@@ -151,13 +156,43 @@ class Duties:
         query_id = str(install.query.id)
         root = self.roots.get(query_id)
         if root is not None:
-            root.alter(install.settings)
-        book = self._edge.alter(query_id, install.settings)
-        if book is not None:
-            self._effects.append(do.Altered(query_id, book))
+            root.alter(self._admitted(install, Duty.ANSWER))
+        if self._edge.is_running(query_id):
+            book = self._edge.alter(query_id, self._admitted(install, Duty.READ))
+            if book is not None:
+                self._effects.append(do.Altered(query_id, book))
+
+    def _admitted(self, install: Install, duty: Duty) -> SettingsBook:
+        """Without settings that the policy here does not let their operator give: a site goes by
+        the ones before. A root goes by their times; what sites keep back by them it has to state
+        all the same."""
+        changes, last = list[Numbered](), install.settings.first
+        for alter in install.alters:
+            settings = alter.settings
+            if self._refuses(install.query, alter, duty):
+                if duty is not Duty.ANSWER:
+                    continue
+                settings = msgspec.structs.replace(last, tolerance=settings.tolerance)
+            changes.append(Numbered(alter.number, alter.first_pane, settings))
+            last = settings
+        return SettingsBook(install.settings.first, tuple(changes))
+
+    def _refuses(self, query: Query, alter: Alter, duty: Duty) -> bool:
+        key = (str(alter.id), *alter.order, duty)
+        if key not in self._looked_at:
+            try:
+                why = refusal_of(self._admit, alter.settings.on(query), duty, alter.operator)
+            except ValueError as error:  # from a disk, by whoever wrote it
+                why = str(error)[:200]
+            self._looked_at[key] = why
+            if why is not None:
+                text = f"settings {alter.number} of {alter.id}: {why}"
+                self._effects.append(Notice("node", "settings refused", text))
+        return self._looked_at[key] is not None
 
     def remove(self, query_id: str) -> None:
         self._installed.discard(query_id)
+        self._looked_at = {k: v for k, v in self._looked_at.items() if k[0] != query_id}
         if self._unread_ledgers.get(query_id) is not None:
             self.refusals.pop(query_id, None)
         self._forget_unread(query_id)
@@ -262,7 +297,7 @@ class Duties:
         root, kept = Root(books), self._ledgers.pop(str(query.id), None)
         install = self._peer.live_queries().get(str(query.id))
         if install is not None:
-            root.alter(install.settings)
+            root.alter(self._admitted(install, Duty.ANSWER))
         if kept is not None:
             root.restore(kept, now_s=now_s)
         self.roots[str(query.id)] = root

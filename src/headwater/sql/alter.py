@@ -17,7 +17,6 @@ from headwater.plan.roster import Site
 from headwater.sql.compile import compile_statements
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import Option, StreamStatement, read_statements
-from headwater.sql.read.streams import STREAM_OPTIONS
 
 ALTERABLE = ("error", "finally", "deadline", "staleness", "answer", "revise_every")
 """What holds for a pane by itself: what is kept back of it, and when its window is answered."""
@@ -179,6 +178,3 @@ def _ordered(found: Mapping[str, str]) -> Written:
 def _without_text(query: Query) -> object:
     """What Spark does for it, but for how it was written."""
     return msgspec.structs.replace(query.program, text=""), query.window
-
-
-assert set(STREAM_OPTIONS) == {*ALTERABLE, *NOT_ALTERABLE}, "each option is one or the other"

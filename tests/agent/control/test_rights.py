@@ -22,7 +22,8 @@ from headwater.errors import ConfigurationError, NotAuthorised
 from headwater.net.control.control import Caller
 from headwater.net.identity.identity import Identity, Role
 from headwater.net.values.words import command_word
-from headwater.plan.command import Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Install, Remove
 from headwater.plan.query import Query
 
 
@@ -310,3 +311,35 @@ def test_a_damaged_line_is_left_out_and_said(tmp_path: Path) -> None:
     with capture_logs() as said:
         assert [one.at_s for one in read_audit(tmp_path)] == [1.0, 3.0]
     assert len(said) == 1
+
+
+def an_alter(name: str, operator: str) -> Alter:
+    return Alter(
+        id=named(name).id, installer="home", counter=3, number=1, first_pane=7,
+        settings=Settings(options=(("deadline", "'9 s'"),)), operator=operator,
+    )  # fmt: skip
+
+
+def test_to_alter_a_stream_takes_the_right_to_install_it(tmp_path: Path) -> None:
+    ben = OperatorRights("ben", streams=("web_*",))
+    desk = Desk(tmp_path, OperatorRights("ann"), ben, live=(named("web_hits"), named("pay")))
+    desk.ask(api.PREPARE_ALTER, who("ben"), stream="web_hits", settings="deadline = '9 s'")
+    with pytest.raises(NotAuthorised, match="does not let ben install stream 'pay'"):
+        desk.ask(api.PREPARE_ALTER, who("ben"), stream="pay", settings="deadline = '9 s'")
+    for brings, signed in (("ben", "ann"), ("ann", "ben")):
+        word = command_word(an_alter("pay", signed))
+        given = {"alters": ({"word": word, "signature": b"", "key": b"", "certificate": b""},)}
+        with pytest.raises(NotAuthorised, match="does not let ben install stream 'pay'"):
+            desk.ask(api.GIVE, who(brings), **given)
+    assert desk.answered == [api.PREPARE_ALTER]
+
+
+def test_what_was_altered_is_written_down_in_plain_words(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, live=(named("hits"),))
+    word = command_word(an_alter("hits", "ann"))
+    given = {"alters": ({"word": word, "signature": b"", "key": b"", "certificate": b""},)}
+    desk.ask(api.GIVE, who("ann"), **given)
+    (one,) = read_audit(tmp_path)
+    assert one.outcome == DONE
+    assert "deadline = '9 s'" in str(one.what)
+    assert "first_pane" in str(one.what)

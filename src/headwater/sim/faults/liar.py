@@ -34,6 +34,7 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState
 from headwater.overlay.messages import (
     AckMessage,
+    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
@@ -45,7 +46,8 @@ from headwater.overlay.messages import (
     SummaryMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.sim.world.keys import OPERATOR, SimulatedSignatures
 
@@ -436,6 +438,23 @@ class Liar:
         lie = msgspec.structs.replace(known, plan_version=known.plan_version + self._leap_by())
         return CommandMessage(self._random.choice((lie, self._signatures.sign_plan(lie))))
 
+    def _settings(self) -> Message | None:
+        """Nothing is waited for any more, by settings that no operator has signed."""
+        known = self._some_install()
+        if known is None:
+            return None
+        lie = Alter(
+            id=known.query.id, installer=self.site, counter=1,
+            number=self._random.choice((1, 2, 1 << 53)),
+            first_pane=self._random.choice((known.query.begin_pane or 0, 1 - FOREVER, FOREVER)),
+            settings=Settings(deadline_s=0.0), operator=OPERATOR, proof=known.proof,
+        )  # fmt: skip
+        if self._random.random() < 0.5:
+            forged = self._signatures.sign_command(lie)
+            assert isinstance(forged, Alter)
+            lie = forged
+        return AlterMessage(lie)
+
     # What needs no proof, and proves nothing
 
     def _hints(self) -> Message:
@@ -483,5 +502,6 @@ LIES: Mapping[str, Callable[[Liar], Message | None]] = {
     "rows left out": Liar._left_out,
     "an update of another": Liar._update,
     "an old update": Liar._old_update,
+    "settings": Liar._settings,
 }
 """All that it tells, by name."""
