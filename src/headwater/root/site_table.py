@@ -70,6 +70,9 @@ class SiteTable:
         self.names = {site.ordinal: site.name for site in members}
         self.expected = bitset.of(self.names)
         self.tolerance = query.tolerates
+        demand = query.awaited_demand
+        self.takes_enough = demand is not None and demand.is_final
+        """Panes may be final before they are sealed: more may be told of them, and is not taken."""
         self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
         self.views: dict[int, SiteView] = {}
         self.tally = Tally()
