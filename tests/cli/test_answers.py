@@ -7,14 +7,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from headwater.algebra.demand import Demand
+from headwater.algebra.fidelity import measure
 from headwater.cli.show.answers import StreamAnswers, with_short_form, write_answers
 from headwater.cli.show.headline import headline
 from headwater.cli.show.output import OutputFormat
 from headwater.errors import ConfigurationError
+from headwater.root.said.reached import Reached
 
 NOON_US = 1_767_268_800_000_000
 
@@ -114,6 +118,24 @@ def test_the_headline_names_the_missing_and_counts_the_rest() -> None:
     assert "without site0 (lost); site1 (unknown); site2 (unknown); site3 (unknown)" in text
     assert "and 2 more" in text
     assert "exact" not in text
+
+
+def of_fidelity(*panes: int, demand: Demand | None = None) -> dict[str, object]:
+    found = measure(panes, 0b1111)
+    return {"fidelity": msgspec.to_builtins(Reached.of(found, demand))}
+
+
+def test_the_headline_says_how_much_of_the_area_is_in_where_sites_do_not_tell_it() -> None:
+    assert "75 % of the area" in headline(header(0, **of_fidelity(0b1111, 0b0011)))
+    assert "area" not in headline(header(0, **of_fidelity(0b1111, 0b1111))), "all is in"
+    assert "area" not in headline(header(0, **of_fidelity(0b0011))), "the count of sites says it"
+
+
+def test_the_headline_says_whether_a_demand_is_reached() -> None:
+    half = Demand(area=50_000)
+    silent = Demand(area=90_000, is_silent=True)
+    assert "has area 50 %" in headline(header(0, **of_fidelity(0b0011, demand=half)))
+    assert "NOT area 90 %: no rows" in headline(header(0, **of_fidelity(0b0011, demand=silent)))
 
 
 LEFT_OUT = {

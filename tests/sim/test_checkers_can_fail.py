@@ -5,7 +5,7 @@ seeds, and by the checker of a rule that it breaks.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
@@ -13,6 +13,8 @@ import pytest
 
 from headwater.algebra.budget import Budget
 from headwater.algebra.coverage import OPEN, Coverage
+from headwater.algebra.demand import Demand
+from headwater.algebra.fidelity import Fidelity, measure
 from headwater.algebra.summary import Lane
 from headwater.algebra.windows import sessions
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -30,10 +32,11 @@ from headwater.overlay.wakefulness import Wakefulness
 from headwater.plan.command import Count
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
-from headwater.root import pane_board
+from headwater.root import eviction, pane_board
 from headwater.root.outputs import Keep
 from headwater.root.pane_board import PaneBoard
 from headwater.root.root import Root
+from headwater.root.said.reached import Reached
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
 from headwater.sim.faults.faults import Fault, Kind
@@ -153,6 +156,31 @@ def of_growing_states() -> Iterator[Scenario]:
         if not query.holds_states:
             query = msgspec.structs.replace(query, program=growing(query.program, rows_max=1))
             yield msgspec.structs.replace(scenario, first_query=query)
+
+
+def of_demands() -> Iterator[Scenario]:
+    """Nearly all has to be in, and below that nothing is shown."""
+    demand = Demand(area=95_000, is_silent=True)
+    for scenario in drawn():
+        query = msgspec.structs.replace(scenario.first_query, demand=demand)
+        yield msgspec.structs.replace(scenario, first_query=query)
+
+
+def root_states_a_fuller_answer_than_it_has(patch: Patch) -> None:
+    def measured(panes: Sequence[int], expected: int, **asked: int | None) -> Fidelity:
+        return measure([expected for _ in panes], expected)
+
+    patch.setattr(eviction, "measure", measured)
+
+
+def root_shows_rows_below_the_demand(patch: Patch) -> None:
+    of = Reached.of.__func__  # type: ignore[attr-defined]
+
+    def loud(cls: type[Reached], *args: object, **more: object) -> Reached:
+        made: Reached = of(cls, *args, **more)
+        return msgspec.structs.replace(made, is_silent=False)
+
+    patch.setattr(Reached, "of", classmethod(loud))
 
 
 def root_counts_copies(patch: Patch) -> None:
@@ -358,6 +386,8 @@ def _without_budget(self: Outbox, sending: Sending, *_: object, **__: object) ->
 LIED = {"*"}
 """Whichever rule is the first that a lie breaks."""
 MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
+    (root_states_a_fuller_answer_than_it_has, drawn, {"stated fidelity is true"}),
+    (root_shows_rows_below_the_demand, of_demands, {"below is silent"}),
     (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
     (
         relay_merges_what_overlaps,

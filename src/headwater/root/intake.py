@@ -35,9 +35,6 @@ class Intake:
         self.parking = books.parking
         self.agreements = books.agreements
         self.counters = books.counters
-        demand = books.query.awaited_demand
-        self._takes_enough = demand is not None and demand.is_final
-        """What comes after a final answer is nobody's fault: sites send until they hear of it."""
         self._higher_lives: dict[int, set[int]] = {}
         """By site, the lives of this root above its own that it was believed to have heard of."""
 
@@ -104,8 +101,8 @@ class Intake:
         self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
 
     def _refuse(self, summary: Summary, verdict: Verdict, *, now_s: float) -> None:
-        if verdict is Verdict.AFTER_FINAL and self._takes_enough:
-            self.counters["not wanted"] += 1
+        if verdict is Verdict.AFTER_FINAL and self.table.takes_enough:
+            self.counters["not wanted"] += 1  # sites send until they hear of it
             return
         if verdict in (Verdict.STRANGER, Verdict.AFTER_FINAL):
             self._books.notice(verdict, f"pane {summary.pane}: a summary was refused ({verdict})")

@@ -400,7 +400,7 @@ class Scoreboard:
         changed = False
         if pane in view.empty and pane not in view.counts and not board.is_frozen:
             changed |= board.add_part(ordinal, Holding(incarnation, (), 0), incarnation)
-        if pane in view.counts and not board.is_frozen:
+        if pane in view.counts and (not board.is_frozen or self.table.takes_enough):
             holding = Holding(incarnation, (), view.counts[pane])
             changed |= board.add_part(ordinal, holding, incarnation)
         if pane in view.declined:

@@ -74,6 +74,9 @@ class SiteTable:
         self.settings = SettingsBook(Settings.of(query))
         self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
         """By what sites say of the settings that they go by: those that say so, as a bitset."""
+        demand = query.awaited_demand
+        self.takes_enough = demand is not None and demand.is_final
+        """Panes may be final before they are sealed: more may be told of them, and is not taken."""
         self.begin = -FOREVER if query.begin_pane is None else query.begin_pane
         self.views: dict[int, SiteView] = {}
         self.tally = Tally()

@@ -124,7 +124,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_growing(Random(f"growing {seed}"), query)
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
-        query = draw_demand(Random(f"demand {seed}"), query)
+        query = draw_demand(Random(f"fidelity {seed}"), query)
     pace = draw_pace(Random(f"updates {seed}"))
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

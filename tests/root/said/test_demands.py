@@ -6,7 +6,9 @@ import msgspec
 import pytest
 from pane_kit import RootDesk, make_query, make_roster, state, whole
 
+from headwater.algebra.coverage import Coverage
 from headwater.algebra.demand import ALL, Demand
+from headwater.algebra.summary import Summary
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.plan.query import Query
 from headwater.root.said.envelope import Envelope, FinalBy, Trigger
@@ -247,6 +249,20 @@ def test_a_pane_is_taken_while_another_window_wants_it() -> None:
     assert envelope(root, 1).fidelity.bins == ((1, 0), (2, 4), (1, 0))
     assert [boards[pane].is_frozen for pane in (1, 2, 3)] == [True, True, False]
     assert envelope(root).revision == 1
+
+
+def test_what_was_not_taken_is_not_called_held() -> None:
+    """A site that closed a pane empty has a late update after all, which nobody wants any more."""
+    query = query_of(ENOUGH, panes=2)
+    root = RootDesk(query, make_roster(SITES), now_s=0.0)
+    root.hear(*(state(query, n, of=LIFE) for n in range(SITES)), now_s=0.0)
+    empty = Summary(query=root.root.id, pane=1, coverage=Coverage.of_empty(2, LIFE))
+    root.receive(empty, now_s=21.0)
+    bring(root, [(0, 1), (1, 1), (0, 0), (1, 0)], now_s=22.0)
+    board = root.root.scoreboard.boards[1]
+    assert board.first_held() >> 2 & 1
+    root.hear(state(query, 2, of=LIFE, number=2, counts=((1, 1),)), now_s=23.0)
+    assert not board.first_held() >> 2 & 1
 
 
 def test_enough_stays_final_after_a_restart() -> None:
