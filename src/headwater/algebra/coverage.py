@@ -98,6 +98,11 @@ class Coverage(msgspec.Struct, frozen=True):
     def has_rows(self) -> bool:
         return self.whole != 0 or any(part.updates for part in self.parts)
 
+    @property
+    def is_early(self) -> bool:
+        """Whether none of its sites has closed the pane: these are updates that left before."""
+        return not self.whole | self.empty and all(part.closed_at is None for part in self.parts)
+
     def intersects(self, other: Coverage) -> bool:
         return self.sites & other.sites != 0
 

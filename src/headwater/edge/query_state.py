@@ -120,7 +120,8 @@ class QueryState:
     def count_filled(self, first: int, last: int) -> None:
         """The state says of these panes that they can't be exact; now it tells their closes too."""
         for pane in self.book.filled.numbers(first, last):
-            self.count(pane, self.book.updates_of(pane))
+            if pane not in self.book.early:
+                self.count(pane, self.book.updates_of(pane))
 
     def count(self, pane: int, updates: int) -> None:
         """Tell how many updates the pane has, where that isn't one and nothing else was said.
@@ -135,6 +136,11 @@ class QueryState:
             self.hear(News.WORD)
             if ranges.contains(record.empty, pane):
                 self.change(News.WORD, empty=ranges.difference(record.empty, ((pane, pane),)))
+
+    def tell_close(self, pane: int, updates: int) -> None:
+        """In the state, since no update is left to tell it with."""
+        self.telling.count(self.record, pane, updates, after_word=False)
+        self.hear(News.WORD)
 
     def add_tally(self, more: Tally) -> None:
         """News in its own time: see ``Telling``."""

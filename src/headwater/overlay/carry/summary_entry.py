@@ -34,6 +34,8 @@ class SummaryEntry:
         self.is_due = False
         """Its hold is over, and it waits for a way."""
         self.is_gone = False
+        self.is_early = False
+        """Of parts that left before their sites' closes of the pane."""
 
     def add(self, summary: Summary, sites: int, *, size_bytes: int, birth_s: float) -> None:
         self.route = self.route.merge(summary.route) if self.parts else summary.route
