@@ -40,6 +40,10 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     record: EdgeRecord
     unacked_panes: int
     repairs: int
+    early_keys: int = 0
+    """That left before the close of their pane, in this life; each time counted."""
+    early_again: int = 0
+    """Of those, keys of closed panes that had left before in the same pane."""
 
 
 class Edge:
@@ -369,8 +373,15 @@ class Edge:
         return None if other.reads_as(query) else other
 
     def progress(self) -> tuple[EdgeProgress, ...]:
-        found = ((edge.state, edge.state.book) for edge in self._edges.values())
         return tuple(
-            EdgeProgress(state.id, state.record, len(book.flights), len(book.repairs))
-            for state, book in found
+            EdgeProgress(
+                state.id,
+                state.record,
+                len(state.book.flights),
+                len(state.book.repairs),
+                edge.early.keys_sent,
+                edge.early.keys_again,
+            )
+            for edge in self._edges.values()
+            for state in (edge.state,)
         )

@@ -203,7 +203,7 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
     for ordinal in bitset.members(listed & board.lacking & ~declined):
         holding = board.holdings[ordinal]
         if holding.closed_at is None:
-            yield ordinal, PaneState.OPEN, "it has not closed this pane yet"
+            yield ordinal, PaneState.OPEN, _open_text(ranges.count(holding.updates))
         else:
             lacking = ranges.difference(((1, holding.closed_at),), holding.updates)
             awaited = ranges.count(lacking)
@@ -217,6 +217,17 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
             yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:
             yield ordinal, PaneState.UNKNOWN, "no word of this pane yet"
+
+
+def _open_text(early: int) -> str:
+    """
+    >>> _open_text(0), _open_text(1)
+    ('it has not closed this pane yet', 'it has not closed this pane yet; 1 early update is in')
+    """
+    said = "it has not closed this pane yet"
+    if not early:
+        return said
+    return f"{said}; {early} early update{' is' if early == 1 else 's are'} in"
 
 
 def _as_ranges(panes: list[int]) -> Ranges:

@@ -34,6 +34,7 @@ STREAM_OPTIONS = {
     "sites": "the sites that are asked: names, globs (eu-*, !eu-test) or labels (tier = edge)",
     "error": "how far columns may be off, so that what does not matter is not sent",
     "finally": "what becomes of what was not sent: exact (it follows) or bounded (it stays)",
+    "rounds": "into how many parts a pane is divided, at whose ends groups may leave early",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")
