@@ -123,7 +123,9 @@ class Member:
         self.up.clear()
         self.measured.downs += self.is_wanted
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
         """What waits is of no interest here."""
 
     def message(self, sender: str, message: Message) -> None:

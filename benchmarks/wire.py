@@ -130,7 +130,9 @@ class Ear:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         raise AssertionError(f"the link with {site} ended")
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
         if queued_bytes < WINDOW_BYTES:
             self.room.set()
 

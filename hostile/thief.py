@@ -97,7 +97,9 @@ class Thief:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         self._up.discard(site)
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
         """It does not care."""
 
     def message(self, sender: str, message: Message) -> None:

@@ -33,7 +33,7 @@ PLAIN = {
     "SQL's own: an aggregate by its name": "extreme sum",
     "plain English: a thing or a doing, as in any dictionary": """
         attempt beginning comparison death declaration explain failure finding follow keep large
-        maker per place progress reach reading restore round send sending shape start starting
+        maker per place progress reach reading restore send sending shape start starting
         telling watch why work
         """,
     "plain English: what became of something": """

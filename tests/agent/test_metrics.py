@@ -46,7 +46,11 @@ class LoopOnly:
             lies=lambda: (LieMet(LieKind.LEAP, "fra", 4, 0.0, 0.0, "a leap"),),
         )  # fmt: skip
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
-        progress = SimpleNamespace(roots=roots)
+        edges = (
+            SimpleNamespace(early_keys=30, early_again=4),
+            SimpleNamespace(early_keys=1, early_again=0),
+        )
+        progress = SimpleNamespace(roots=roots, edge=edges)
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
         return SimpleNamespace(
             peer=peer, edge=edge, clock_steps=2, progress=lambda: progress
@@ -95,6 +99,8 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
 
     text = asyncio.run(ask())
     assert "headwater_publications_total 9.0" in text
+    assert "headwater_early_keys_total 31.0" in text
+    assert "headwater_early_keys_again_total 4.0" in text
     assert "headwater_groups_left_out_total 4.0" in text
     assert "headwater_late_seconds_total 12.5" in text or "headwater_late_seconds 12.5" in text
     assert "headwater_awake_share 0.5" in text

@@ -16,7 +16,7 @@ from headwater.local.trial.try_query import StreamResult, try_central, try_query
 from headwater.spark.rows import collect
 from headwater.sql.compile import parse_script
 from headwater.store import image_packer
-from headwater.store.cube import update_maker
+from headwater.store.cube.early import part_reader
 
 TEXT = Path(__file__).with_name("queries.sql").read_text(encoding="utf-8")
 NAMES = [stream.name for stream in parse_script(TEXT).streams]
@@ -90,7 +90,7 @@ def test_answers_whose_rows_all_went_by_files_equal_those_of_one_spark(
         (collect, "QUICK_BYTES_MAX"),
         (answer_runner, "QUICK_BYTES_MAX"),
         (window_groups, "MERGE_BYTES_MAX"),
-        (update_maker, "MERGE_BYTES_MAX"),
+        (part_reader, "MERGE_BYTES_MAX"),
         (image_packer, "WAITING_BYTES_MAX"),
     ):
         monkeypatch.setattr(module, name, -1)

@@ -23,17 +23,20 @@ class EdgeSite:
         self.sends: list[Send] = []
         self.states: list[SiteState] = []
         self.writes: list[CubeWrite] = []
+        self.config = EdgeConfig()
+        self.rate: float | None = None
+        """What the way to the root carries, in bytes a second."""
         self.start(now_s=990.0)
         self.tick(now_s=990.0)
 
     def start(self, *, now_s: float) -> None:
         incarnation = self.user.cube.incarnation
-        self.edge = Edge(ordinal=1, incarnation=incarnation, config=EdgeConfig(), retention_s=1e9)
+        self.edge = Edge(ordinal=1, incarnation=incarnation, config=self.config, retention_s=1e9)
         self.edge.restore(self.user.cube.restore())
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        self.edge.tick(now_s=now_s, room=lambda query: 1 << 20)
+        self.edge.tick(now_s=now_s, room=lambda query: 1 << 20, rate=lambda query: self.rate)
         outputs = self.edge.take()
         while outputs:
             writes = [one for one in outputs if isinstance(one, CubeWrite)]

@@ -54,7 +54,9 @@ class Ear:
         self.downs.append((site, list(unsent)))
         self._note(f"down {site}")
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
         self.loads.append(queued_bytes)
         self._news.set()
 

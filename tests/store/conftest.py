@@ -23,8 +23,8 @@ def open_cube(tmp_path: Path, clock: Clock) -> Iterator[Callable[..., CubeUser]]
     """Open the cube in the test's directory, with options; closed at the end."""
     users: list[CubeUser] = []
 
-    def open_(**options: Any) -> CubeUser:
-        users.append(CubeUser(tmp_path / "cube", clock, **options))
+    def open_(*, name: str = "cube", **options: Any) -> CubeUser:
+        users.append(CubeUser(tmp_path / name, clock, **options))
         return users[-1]
 
     yield open_

@@ -52,6 +52,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     clock_steps: int = 0
     alarms: Mapping[str, int] = {}
     standing: int = 0
+    early_keys: int = 0
+    early_again: int = 0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -141,7 +143,8 @@ def spark_metrics(status: SparkStatus) -> Iterator[Metric]:
 
 def snapshot_of(runtime: SiteRuntime) -> Snapshot:
     """On the event loop."""
-    roots = runtime.node.progress().roots
+    progress = runtime.node.progress()
+    roots, edges = progress.roots, progress.edge
     return Snapshot(
         network=runtime.network.stats(),
         notices=dict(runtime.notice_counts),
@@ -162,6 +165,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         clock_steps=runtime.node.clock_steps,
         alarms=_alarms(runtime, roots),
         standing=sum(one.alarms for one in roots),
+        early_keys=sum(one.early_keys for one in edges),
+        early_again=sum(one.early_again for one in edges),
     )
 
 
@@ -262,6 +267,16 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     )
     yield CounterMetricFamily(
         "headwater_clock_steps", "How often the wall clock was set", value=snapshot.clock_steps
+    )
+    yield CounterMetricFamily(
+        "headwater_early_keys",
+        "Keys that left before the close of their pane, each time counted",
+        value=snapshot.early_keys,
+    )
+    yield CounterMetricFamily(
+        "headwater_early_keys_again",
+        "Of those, keys of closed panes that had left before in the same pane",
+        value=snapshot.early_again,
     )
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications

@@ -12,6 +12,7 @@ import contextlib
 import pyarrow as pa
 
 from headwater.algebra.aggregates import FOLDS
+from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import folded_columns
@@ -95,6 +96,14 @@ class QueryBook:
         if tolerance is None:
             return None
         return Allowance(tolerance, query.window.panes_per_window, is_rehearsed=query.ends)
+
+    def early_rows(self, name: str) -> EarlyRows | None:
+        """What keys that leave before the close are chosen by; None: none do."""
+        query = self._queries.get(name)
+        if query is None or query.round_count == 1 or self.row_limit(name) is not None:
+            return None
+        keys = tuple(key.name for key in query.program.keys)
+        return EarlyRows(keys, query.early_measures)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

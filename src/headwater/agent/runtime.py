@@ -328,8 +328,16 @@ class SiteRuntime:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         self._tell(self.node.link_down, site, unsent=unsent)
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
-        self._tell(self.node.link_load, site, queued_bytes=queued_bytes)
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
+        self._tell(
+            self.node.link_load,
+            site,
+            queued_bytes=queued_bytes,
+            left_bytes=left_bytes,
+            busy_s=busy_s,
+        )
 
     def message(self, sender: str, message: Message) -> None:
         self._tell(self.node.receive, sender, message)

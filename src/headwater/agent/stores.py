@@ -63,6 +63,7 @@ class SiteStores:
             merger_of=self.book.merger,
             limit_of=self.book.row_limit,
             allowance_of=self.book.allowance,
+            early_of=self.book.early_rows,
             last_rows_of=self.book.last_rows,
             retention=retention,
             spool_bytes_max=spool_bytes_max,

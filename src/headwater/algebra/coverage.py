@@ -181,6 +181,11 @@ class Coverage(msgspec.Struct, frozen=True):
             return True
         return any(part.closed_at is not None for part in self.parts)
 
+    @property
+    def is_early(self) -> bool:
+        """Whether none of its sites has closed the pane: these are updates that left before."""
+        return not self.whole | self.empty and all(part.closed_at is None for part in self.parts)
+
     def intersects(self, other: Coverage) -> bool:
         return self.sites & other.sites != 0
 

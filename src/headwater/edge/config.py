@@ -78,6 +78,12 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Panes that a site remembers to have sent again because the root wants its own word of them;
     beyond, the oldest may be sent again too soon."""
     queries_max: int = 1_000
+    early_worth_s: float = 0.5
+    """Keys leave before the close only as far as the flush after it would take longer than this."""
+    early_keys_min: int = 100
+    """No fewer leave in one update while more wait: ten cost 50 bytes each, a hundred cost 24."""
+    outbox_keys_max: int = 500_000
+    """Keys of one pane that are followed one by one, at some 120 bytes each."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

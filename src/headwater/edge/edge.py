@@ -41,6 +41,10 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     record: EdgeRecord
     unacked_panes: int
     repairs: int
+    early_keys: int = 0
+    """That left before the close of their pane, in this life; each time counted."""
+    early_again: int = 0
+    """Of those, keys of closed panes that had left before in the same pane."""
 
 
 class Edge:
@@ -305,9 +309,17 @@ class Edge:
 
     # Driving
 
-    def tick(self, *, now_s: float, room: Callable[[str], int], awake_share: float = 1.0) -> None:
+    def tick(
+        self,
+        *,
+        now_s: float,
+        room: Callable[[str], int],
+        awake_share: float = 1.0,
+        rate: Callable[[str], float | None] = lambda query: None,
+    ) -> None:
         """Writes first, so that all of a tick can be one transaction; then what is said.
-        ``awake_share``: of the time, for which this agent was awake."""
+        ``awake_share``: of the time, for which this agent was awake. ``rate``: what the way to a
+        query's root carries, in bytes a second; None: nobody knows."""
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
@@ -318,8 +330,17 @@ class Edge:
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
+        if not any(state.book.making for state in states):  # a close goes first
+            self._cut_early(now_s=now_s, has_room=left.is_left, rate=rate)
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)
         self._outputs += [*marks, *([Report(tuple(told))] if told else ()), *sends]
+
+    def _cut_early(
+        self, *, now_s: float, has_room: Callable[[str], bool], rate: Callable[[str], float | None]
+    ) -> None:
+        for edge in self._edges.values():
+            clock = self._clocks.get(edge.state.query.source_name) or SourceClock()
+            self._outputs += edge.early.cuts(clock, now_s=now_s, has_room=has_room, rate=rate)
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""
@@ -359,8 +380,15 @@ class Edge:
         return None if other.reads_as(query) else other
 
     def progress(self) -> tuple[EdgeProgress, ...]:
-        found = ((edge.state, edge.state.book) for edge in self._edges.values())
         return tuple(
-            EdgeProgress(state.id, state.record, len(book.flights), len(book.repairs))
-            for state, book in found
+            EdgeProgress(
+                state.id,
+                state.record,
+                len(state.book.flights),
+                len(state.book.repairs),
+                edge.early.keys_sent,
+                edge.early.keys_again,
+            )
+            for edge in self._edges.values()
+            for state in (edge.state,)
         )

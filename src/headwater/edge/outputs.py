@@ -1,13 +1,15 @@
 """What the edge wants done: the shell does it in order, and durably where it says so.
 
-``MakeUpdates``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget`` are writes to
-the cube. They are executed before anything that follows them in the list, so that what is said on
-the wire is on the disk. ``Send`` and ``Report`` go to the overlay.
+``MakeUpdates``, ``MakeEarly``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget``
+are writes to the cube. They are executed before anything that follows them in the list, so that
+what is said on the wire is on the disk. ``Send`` and ``Report`` go to the overlay.
 """
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.remainders.remainder import Remainders
@@ -38,6 +40,20 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     """Mark the new updates as sent: they go to the overlay as soon as this is done."""
 
 
+class MakeEarly(msgspec.Struct, frozen=True, eq=False):
+    """Make one update of what is unsent of these keys of a pane that is open, marked as sent.
+
+    At least one group is left for the close, which tells with it how many updates there are; and
+    what is beyond ``summary_bytes_max`` waits. Where the pane is being closed in the same
+    transaction, nothing is made: an early update holds up no close. Answer with one
+    ``UpdatesMade``.
+    """
+
+    query: str
+    pane: int
+    keys: NDArray[np.uint64]
+
+
 class UpdatesMade(msgspec.Struct, frozen=True):
     """The updates that a ``MakeUpdates`` made for one pane; ``last_update < first_update``:
     none."""
@@ -60,6 +76,8 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     is declined (limit), which the cube has written in the same transaction."""
     withheld: Remainders = ()
     """What was kept back of the pane; told with the last of them."""
+    is_early: bool = False
+    """The answer to ``MakeEarly``: the pane is open."""
 
 
 class Remember(msgspec.Struct, frozen=True):
@@ -157,6 +175,7 @@ class Outlived(msgspec.Struct, frozen=True):
 
 Output = (
     MakeUpdates
+    | MakeEarly
     | Remember
     | MarkSent
     | MarkAcked

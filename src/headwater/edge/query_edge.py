@@ -33,6 +33,7 @@ from headwater.edge.closing.reached import (
     closable_by_number,
     sealable_by_number,
 )
+from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
 from headwater.edge.query_state import News, QueryState
@@ -54,6 +55,7 @@ class QueryEdge:
     def __init__(self, state: QueryState, *, retention_s: float, made_s: float | None) -> None:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
+        self.early = EarlyRounds(state)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -105,6 +107,7 @@ class QueryEdge:
             are_due = bool(panes)
             panes = panes or self._take_rests(has_room)
             state.book.make(panes, now_s=now_s)
+        self.early.close()
         self._seal(clock, now_s=now_s)
         self._tell_closes()
         state.number(now_s=now_s)
@@ -252,19 +255,21 @@ class QueryEdge:
         pane = pane if first is None else max(pane, first)
         if record.end_pane is not None and pane >= record.end_pane:
             return NEVER_DUE_S
-        return window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
+        close_s = window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
+        return min(close_s, self.early.next_moment_s(read_s) - ahead_s)
 
     # What was made
 
     def take_updates(self, done: UpdatesMade, *, now_s: float) -> list[int]:
         """The new updates of the pane, to be sent now if that was said; else they are queued."""
         state, book, pane = self.state, self.state.book, done.pane
-        if self._awaits_updates or not self._are_updates_sent:
+        if done.is_early:
+            return self.early.take(done, now_s=now_s)
+        if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
-        is_rest = done.pane in book.owing
-        closed_s = book.made(done, now_s=now_s)
-        if done.withheld and state.settings.at(pane).owes_rest:
-            book.owing[pane] = None
+        is_rest, was_early = pane in book.owing, pane in book.early
+        owes_rest = state.settings.at(pane).owes_rest
+        closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if done.over:
             state.decline(pane, pane, Reason.LIMIT)
@@ -273,9 +278,10 @@ class QueryEdge:
             self._not_whole(pane)
         if not updates:
             state.hear(News.WORK)
-            self._nothing_made(pane, closed_s=closed_s)
+            self._nothing_made(pane, closed_s=closed_s, was_early=was_early)
             return []
-        is_late = done.first_update > 1 or ranges.contains(state.record.reopened, pane)
+        is_reopened = ranges.contains(state.record.reopened, pane)
+        is_late = (done.first_update > 1 and not was_early) or is_reopened
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)
@@ -295,9 +301,11 @@ class QueryEdge:
         else:
             self.state.decline(pane, pane, Reason.LOST)
 
-    def _nothing_made(self, pane: int, *, closed_s: float) -> None:
+    def _nothing_made(self, pane: int, *, closed_s: float, was_early: bool) -> None:
         """The rows were in an earlier update already, or there were none after all."""
         state, record = self.state, self.state.record
+        if was_early:
+            state.tell_close(pane, state.book.updates_of(pane))
         is_told = any(ranges.contains(panes, pane) for panes in (record.empty, record.reopened))
         if not (is_told or state.book.updates_of(pane) or pane in state.declined):
             state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=closed_s, live=state.is_live)
@@ -365,7 +373,8 @@ class QueryEdge:
     def _tell_closes(self) -> None:
         """Of panes whose first updates are being made the number are not known yet."""
         state, record = self.state, self.state.record
-        unmade = (pane for pane in state.book.making if not state.book.updates_of(pane))
+        book = state.book
+        unmade = (p for p in book.making if p in book.early or not book.updates_of(p))
         is_more = state.closes.close(
             record.lowest(),
             closed_through=record.closed_through,

@@ -148,7 +148,8 @@ class QueryState:
     def count_filled(self, first: int, last: int) -> None:
         """The state says of these panes that they can't be exact; now it tells their closes too."""
         for pane in self.book.filled.numbers(first, last):
-            self.count(pane, self.book.updates_of(pane))
+            if pane not in self.book.early:
+                self.count(pane, self.book.updates_of(pane))
 
     def count(self, pane: int, updates: int, *, is_late: bool = False) -> None:
         """Tell how many updates the pane has, where its first close does not or may not: see "Held
@@ -170,6 +171,11 @@ class QueryState:
         more, but of a pane that can't be exact."""
         if not self.is_doubted(pane):
             self.telling.uncount(pane)
+
+    def tell_close(self, pane: int, updates: int) -> None:
+        """In the state, since no update is left to tell it with."""
+        self.telling.count(self.record, pane, updates, after_word=False)
+        self.hear(News.WORD)
 
     def add_tally(self, more: Tally) -> None:
         """News in its own time: see ``Telling``."""

@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+
+class PaneKeys(msgspec.Struct, frozen=True, eq=False):
+    """Of one pane, the keys that a batch has rows of: what early sending goes by. A key is a hash
+    of 64 bits; two groups that share one are sent together."""
+
+    pane: int
+    keys: NDArray[np.uint64]
+    """Each once."""
+    values: NDArray[np.float64]
+    """By column of the query's measures, then by key."""
+    records: NDArray[np.float64]
+    """How many each key had."""
+    row_bytes: int
+    """About what a row takes."""
 
 
 class QueryBatch(msgspec.Struct, frozen=True):
@@ -27,6 +44,8 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Lines that this query can't use."""
     counted_through: int | None = None
     """Where the site's own count is after the batch; None: the query's windows don't go by it."""
+    keys: tuple[PaneKeys, ...] = ()
+    """Of a query that may send early; a pane may be there several times."""
 
 
 class BatchReport(msgspec.Struct, frozen=True):

@@ -48,7 +48,9 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     book.set_updates(pane, kept.updates, row_bytes=kept.row_bytes, is_same=kept.is_same)
     if not kept.is_whole:
         state.damage(pane, pane)
-    if kept.updates:
+    if kept.updates and pane >= state.record.lowest_unclosed():
+        book.early[pane] = None
+    elif kept.updates:
         # which of them the first close had is not known any more
         state.count(pane, kept.updates, is_late=kept.updates > 1 and not kept.is_acked)
     if kept.waiting_rows:

@@ -137,6 +137,8 @@ def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
         if batch.twice_bytes:
             state.damage(pane, pane)
         edge.rows_in(pane, rows, now_s=now_s)
+    for keys in batch.keys:
+        edge.early.hear(keys, now_s=now_s)
 
 
 def _fail(state: QueryState, batch: QueryBatch, message: str, *, now_s: float) -> None:

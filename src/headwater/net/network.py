@@ -32,8 +32,11 @@ class NetworkHandler(Protocol):
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         """``unsent`` was surely not taken and is aged by what it waited; it may be routed anew."""
 
-    def link_load(self, site: str, queued_bytes: int) -> None:
-        """What waits for this link has changed much; told from the first queueing to empty."""
+    def link_load(
+        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
+    ) -> None:
+        """What waits for this link has changed much; told from the first queueing to empty. How
+        much has left it since the last time, and for how much of that time something waited."""
 
     def message(self, sender: str, message: Message) -> None: ...
 

@@ -23,6 +23,7 @@ import msgspec
 from headwater.edge.outputs import (
     Expire,
     Forget,
+    MakeEarly,
     MakeUpdates,
     MarkAcked,
     MarkSent,
@@ -104,7 +105,9 @@ class RiseAbove(msgspec.Struct, frozen=True):
     above: int
 
 
-CubeWrite = MakeUpdates | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
+CubeWrite = (
+    MakeUpdates | MakeEarly | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
+)
 LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | Trim
 CommandWrite = KeepCommand | KeepCounts
 NetworkEffect = Transmit | Dial | Hangup
@@ -142,6 +145,7 @@ WORK: Mapping[type[Effect], Work] = {
     Dial: Work("network", "dial"),
     Hangup: Work("network", "hang_up"),
     MakeUpdates: Work("cube", "make_updates", DURABLE, told="updates_made"),
+    MakeEarly: Work("cube", "make_early", DURABLE, told="updates_made"),
     Remember: Work("cube", "remember", DURABLE),
     MarkSent: Work("cube", "mark_sent", DURABLE),
     MarkAcked: Work("cube", "mark_acked", DURABLE),

@@ -193,8 +193,18 @@ class Node:
         self.peer.link_down(site, unsent=unsent, now_s=now_s)
         self._pass_on(now_s)
 
-    def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
-        self.peer.link_load(site, queued_bytes=queued_bytes, now_s=now_s)
+    def link_load(
+        self,
+        site: str,
+        *,
+        queued_bytes: int,
+        left_bytes: int = 0,
+        busy_s: float = 0.0,
+        now_s: float,
+    ) -> None:
+        self.peer.link_load(
+            site, queued_bytes=queued_bytes, left_bytes=left_bytes, busy_s=busy_s, now_s=now_s
+        )
         self._pass_on(now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:
@@ -315,7 +325,12 @@ class Node:
         if self.edge.next_deadline_s() <= now_s:
             self._duties.tell_clocks(now_s=now_s)
             share = peer.wake.share(now_s)
-            self.edge.tick(now_s=now_s, room=self._exchange.room_bytes, awake_share=share)
+            self.edge.tick(
+                now_s=now_s,
+                room=self._exchange.room_bytes,
+                awake_share=share,
+                rate=peer.rate_bytes_s,
+            )
         for root in self._duties.roots.values():
             if root.next_deadline_s() <= now_s:
                 late_s, share = peer.wake.late_s(now_s), peer.wake.share(now_s)

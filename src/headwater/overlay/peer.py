@@ -184,13 +184,24 @@ class Peer:
                 self._states.unsent(message, now_s=now_s)
         self._look_and_tell(now_s=now_s)
 
-    def link_load(self, site: str, *, queued_bytes: int, now_s: float) -> None:
-        """How much waits on this link, told whenever it has changed much.
+    def link_load(
+        self,
+        site: str,
+        *,
+        queued_bytes: int,
+        left_bytes: int = 0,
+        busy_s: float = 0.0,
+        now_s: float,
+    ) -> None:
+        """How much waits on this link, told whenever it has changed much; how much has left it
+        since the last time, and for how much of that time something waited.
 
         A driver that never tells has links that are never full.
         """
         self._begin(now_s)
         is_member = self._is_member(site, now_s=now_s)
+        if is_member and left_bytes:
+            self._neighbours.link(site).rate.left(left_bytes, busy_s)
         if is_member and self._neighbours.link(site).load(queued_bytes):
             self._way_opened(site, now_s=now_s)
 
@@ -289,6 +300,10 @@ class Peer:
     def room_bytes(self, query_id: str) -> int:
         """How much the edge may originate now; 0 while the way up is down or full."""
         return self._carrier.room_bytes(query_id, now_s=self._told_s)
+
+    def rate_bytes_s(self, query_id: str) -> float | None:
+        """What the way to a query's root carries; None: nobody knows."""
+        return self._carrier.rate_bytes_s(query_id, now_s=self._told_s)
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""

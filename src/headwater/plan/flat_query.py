@@ -21,7 +21,7 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
-from headwater.plan.query import Query, QueryId, Sites, TimeKind, Timing
+from headwater.plan.query import Query, QueryId, Rounds, Sites, TimeKind, Timing
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
 
@@ -62,6 +62,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     tolerance: Tolerance | msgspec.UnsetType = msgspec.UNSET
     waits: bool | msgspec.UnsetType = msgspec.UNSET
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
+    rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.demand import Demand
-from headwater.algebra.panes import WindowSpec
+from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.rows.places import PlaceColumn
@@ -33,6 +33,15 @@ SITES_MAX = 100_000
 LAST_N_MAX = 1_000_000
 """Records that a state may be made of: a site keeps them, or their partials, in its cube."""
 
+ROUNDS_PER_PANE_MAX = 32
+ROUNDS_USUAL = 8
+"""Relays pay for each, and most of what is gained is gained by few."""
+ROUND_S_MIN = 1.0
+"""Batches and relays have their own times, which are not much shorter."""
+NUMBERS = ("bigint", "int", "smallint", "tinyint", "double", "float", "decimal")
+
+Rounds = Annotated[int, Meta(ge=1, le=1_000)]
+"""More than a site ever makes is taken for the most that it does."""
 Sites = Annotated[tuple[str, ...], Meta(max_length=SITES_MAX)]
 
 
@@ -139,6 +148,9 @@ class Query(msgspec.Struct, frozen=True):
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
     """Set: how much of a window is enough for an answer. Unset, and then not on the wire: all of
     it, or what is there at the deadline."""
+    rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
+    """Set: into how many rounds a pane is divided, at each of which keys may leave before its
+    close. Unset, and then not on the wire: as many as are usual, where an error is tolerated."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -334,6 +346,40 @@ class Query(msgspec.Struct, frozen=True):
         """Whether what sites keep back is to follow."""
         tolerance = self.tolerates
         return tolerance is not None and tolerance.finally_ is Finally.EXACT
+
+    @property
+    def may_send_early(self) -> bool:
+        """Whether groups may leave a site before the close of a pane, had somebody asked for it.
+
+        A part of a group that is sent early and the part that is sent later are merged as two
+        batches are, so it must be groups that a site closes once, by time: no states, sessions or
+        ranks, no states that grow, no windows of numbers, and no input that ends. Keys that are
+        structs or arrays have no hash by which a site could follow them."""
+        program = self.program
+        has_groups = bool(program.keys) and bool(program.partials)
+        is_plain = program.folding is msgspec.UNSET and program.first is msgspec.UNSET
+        is_timed = self.numbers is None and not self.holds_states and not self.ends
+        is_flat = not any("<" in key.type for key in program.keys)
+        return has_groups and is_plain and is_timed and is_flat and self.sessions is msgspec.UNSET
+
+    @property
+    def round_count(self) -> int:
+        """Into how many rounds its panes are divided; 1: nothing leaves before the close."""
+        is_asked = self.tolerates is not None or isinstance(self.rounds, int)
+        if not is_asked or not self.may_send_early:
+            return 1
+        longest = self.window.pane_us // round(ROUND_S_MIN * MICROS)
+        wanted = self.rounds if isinstance(self.rounds, int) else ROUNDS_USUAL
+        return max(1, min(wanted, ROUNDS_PER_PANE_MAX, longest))
+
+    @property
+    def early_measures(self) -> tuple[str, ...]:
+        """The partials by which groups matter: those that an error is asked of, or all that add
+        up."""
+        if self.tolerates is not None:
+            return tuple(column.partial for column in self.tolerates.columns)
+        sums = (one for one in self.program.partials if one.merge == "sum")
+        return tuple(one.name for one in sums if one.type.partition("(")[0] in NUMBERS)
 
     @property
     def place_columns(self) -> tuple[PlaceColumn, ...]:

@@ -14,7 +14,7 @@ from headwater.algebra.demand import ALL, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
-from headwater.algebra.rows.columns import Partial
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.settings import Settings
@@ -49,6 +49,10 @@ LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
 back."""
+ROUNDS_SHARE = 0.8
+"""How many of those that may send keys before the close do so."""
+RATES = (2_000.0, 6_000.0)
+"""In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
 COUNT = "n"
 """The partial by which they do: the number of records."""
 
@@ -163,6 +167,23 @@ def draw_settings(random: Random, query: Query) -> Settings:
         waits=random.random() < 0.3,
         tolerance=Tolerance((column,), finally_) if has_error else None,
     )
+
+
+def draw_rounds(random: Random, query: Query) -> Query:
+    """The same query, sometimes one of which keys leave before the close."""
+    is_drawn = random.random() < ROUNDS_SHARE
+    rounds = random.choice((2, 4, 32))
+    keyed = msgspec.structs.replace(query.program, keys=(Column("k", "bigint"),))
+    if not query.program.partials:
+        keyed = msgspec.structs.replace(keyed, partials=(Partial(COUNT, "bigint", "sum"),))
+    early = msgspec.structs.replace(query, program=keyed, rounds=rounds)
+    is_counted = query.time is not TimeKind.EVENT or rows_max_of(query) is not None
+    return early if is_drawn and not is_counted and early.round_count > 1 else query
+
+
+def draw_rate(random: Random, query: Query) -> float | None:
+    """What links carry where keys leave early, which they do over slow ones."""
+    return random.choice(RATES) if isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

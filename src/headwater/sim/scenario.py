@@ -31,6 +31,8 @@ from headwater.sim.query_kinds import (
     draw_demand,
     draw_growing,
     draw_past,
+    draw_rate,
+    draw_rounds,
     draw_sequence,
     draw_sessions,
     draw_states,
@@ -97,6 +99,8 @@ class Scenario(msgspec.Struct, frozen=True):
     drifts_ppm: tuple[float, ...] = ()
     jitter: float = 0.25
     """Delays are longer by up to this share."""
+    bytes_per_s: float | None = None
+    """What links carry; None: there is no limit."""
     install_s: float = 2.0
     """When the first query is installed."""
     merges: bool = True
@@ -125,6 +129,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
+        query = draw_rounds(Random(f"rounds {seed}"), query)
     pace = draw_pace(Random(f"updates {seed}"))
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)
@@ -168,6 +173,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
+        bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
     )
 
 

@@ -88,6 +88,9 @@ class Limits(msgspec.Struct, frozen=True):
     replacing_max: int = 16
     wanted_per_ack_max: int = 16
     ahead_panes_max: int = 20_000
+    early_worth_s: float = 0.002
+    """Panes are small, and so are the flushes that are too long."""
+    early_keys_min: int = 1
 
 
 BUDGET_SHARE = 0.5
@@ -189,6 +192,8 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             digests_told_max=limits.digests_told_max,
             ahead_panes_max=limits.ahead_panes_max,
             closes_told_max=limits.closes_told_max,
+            early_worth_s=limits.early_worth_s,
+            early_keys_min=limits.early_keys_min,
         ),
         root=RootConfig(
             summary_life_s=life_s,

@@ -34,6 +34,7 @@ NOT_ALTERABLE: Mapping[str, str] = {
     "session_max": "sessions that are open were cut by it",
     "root": "answers so far lie at the root that it was installed with",
     "roots": "the groups of a stream are dealt out among the roots that it was installed with",
+    "rounds": "keys of panes that are open have left by them",
     "fidelity": "sites have let go of what it did not want, and windows were final by it",
     "below": "windows that had less were answered by it",
     "sites": "who is expected in an answer is settled when a stream is installed",

@@ -31,7 +31,7 @@ from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.read.answering import FirstAnswer, read_demand, read_first_answer
-from headwater.sql.read.error_option import read_error, read_finally
+from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
@@ -236,6 +236,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             )
             if counted
             else UNSET,
+            rounds=read_rounds(options),
         )
         query = with_needs(query)
         _check(query, stream, text)

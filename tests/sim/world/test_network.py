@@ -28,7 +28,9 @@ class Ends:
     def arrived(self, site: str, sender: str, message: str) -> None:
         self.got.append(message)
 
-    def queued(self, site: str, peer: str, queued_bytes: int) -> None: ...
+    def queued(
+        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
+    ) -> None: ...
 
     def size_bytes(self, message: str) -> int:
         return 100

@@ -14,7 +14,7 @@ from headwater.algebra.words.site_state import Declined, Reason
 from headwater.edge.outputs import Expire, MakeUpdates
 from headwater.edge.record import EdgeRecord
 from headwater.errors import DiskTrouble, RowsGone, SegmentDamaged
-from headwater.store.cube.update_maker import UNREADABLE_TRIES_MAX
+from headwater.store.cube.early.part_reader import UNREADABLE_TRIES_MAX
 from headwater.store.image_packer import ImagePacker
 
 Open = Callable[..., CubeUser]

@@ -17,7 +17,7 @@ from headwater.errors import PaneIsLarge
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.root.outputs import Keep, KeptSummary
 from headwater.store import image_packer
-from headwater.store.cube import update_maker
+from headwater.store.cube.early import part_reader
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsReader, ResultsWriter
@@ -73,7 +73,7 @@ def test_a_large_pane_is_merged_in_portions_that_together_are_the_pane(
     user.install()
     for n in range(10):
         user.commit(*((5, f"/{k}", n) for k in range(5)))
-    monkeypatch.setattr(update_maker, "MERGE_BYTES_MAX", 200)
+    monkeypatch.setattr(part_reader, "MERGE_BYTES_MAX", 200)
     merged: list[int] = []
     original = type(MERGER).merge
 
@@ -110,7 +110,7 @@ def test_groups_of_a_pane_cost_no_more_than_their_number(
 ) -> None:
     """Every row of a batch goes into one merge, once, whatever the size of a portion and of an
     update."""
-    monkeypatch.setattr(update_maker, "MERGE_BYTES_MAX", portion_bytes)
+    monkeypatch.setattr(part_reader, "MERGE_BYTES_MAX", portion_bytes)
     user = open_cube(summary_bytes_max=1_000)
     user.install()
     for pane, groups in ((1, 250), (2, 1_000)):

@@ -8,15 +8,14 @@ Values are looked at as doubles. Where that can change them, stated errors are r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from headwater.algebra.remainders.early_rows import Floats, doubles
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
@@ -26,7 +25,7 @@ ROUNDING = 1e-9
 WHOLE_MAX = 2.0**53
 """Whole numbers below are the same as doubles."""
 
-Floats: TypeAlias = NDArray[np.float64]
+NO_VALUES: Floats = np.zeros(0)
 
 
 class Allowance(msgspec.Struct, frozen=True):
@@ -66,12 +65,22 @@ class Rehearsed(msgspec.Struct, frozen=True):
     remainders: Remainders = ()
 
 
-def withhold(rows: pa.Table, allowance: Allowance) -> Withheld | None:
+def withhold(
+    rows: pa.Table, allowance: Allowance, *, early: Sequence[pa.Table] = ()
+) -> Withheld | None:
     """None: all of them are sent. Of several groups one is sent in any case: the pane then has an
-    update, which its close is told with."""
+    update, which its close is told with. ``early`` is what was sent of the pane before, which a
+    share of the site's total is a share of as well; of a group only what is unsent can stay."""
     columns = allowance.tolerance.columns
-    values = [_values(rows, one) for one in columns]
-    allowed = [_allowed(one, v, allowance) for one, v in zip(columns, values, strict=True)]
+    values = [doubles(rows, one.partial) for one in columns]
+    before = [
+        np.concatenate([doubles(table, one.partial) for table in early]) if early else NO_VALUES
+        for one in columns
+    ]
+    allowed = [
+        _allowed(one, np.concatenate([sent, v]), allowance)
+        for one, sent, v in zip(columns, before, values, strict=True)
+    ]
     if rows.num_rows < 2 or not all(most > 0.0 for most in allowed):
         return None
     excess = np.max([np.abs(v) / most for v, most in zip(values, allowed, strict=True)], axis=0)
@@ -81,19 +90,20 @@ def withhold(rows: pa.Table, allowance: Allowance) -> Withheld | None:
         return None
     rest = np.sort(order[sent:])
     remainders = tuple(
-        _remainder(v, v[rest], is_rounded=_is_rounded(rows, one), is_worst=one.is_largest)
-        for one, v in zip(columns, values, strict=True)
+        _remainder(
+            v,
+            v[rest],
+            sent=float(sent.sum()),
+            is_rounded=_is_rounded(rows, one),
+            is_worst=one.is_largest,
+        )
+        for one, sent, v in zip(columns, before, values, strict=True)
     )
     return Withheld(rows.take(pa.array(order[:sent])), rows.take(pa.array(rest)), remainders)
 
 
-def _values(rows: pa.Table, column: ToleratedColumn) -> Floats:
-    found = pc.fill_null(pc.cast(rows.column(column.partial), pa.float64(), safe=False), 0.0)
-    return np.asarray(found.to_numpy(), dtype=np.float64)
-
-
 def _allowed(column: ToleratedColumn, values: Floats, allowance: Allowance) -> float:
-    """Of each group's value; 0: nothing of it may stay."""
+    """Of each group's value, by all values of the pane; 0: nothing of it may stay."""
     if not np.isfinite(values).all():
         return 0.0
     if column.is_largest and (values < 0.0).any():
@@ -111,13 +121,15 @@ def _is_rounded(rows: pa.Table, column: ToleratedColumn) -> bool:
     return bool(pa.types.is_floating(kind)) or (pa.types.is_decimal(kind) and kind.scale > 0)
 
 
-def _remainder(values: Floats, rest: Floats, *, is_rounded: bool, is_worst: bool) -> Remainder:
+def _remainder(
+    values: Floats, rest: Floats, *, sent: float, is_rounded: bool, is_worst: bool
+) -> Remainder:
     largest = float(np.abs(rest).max())
     is_sure = not is_rounded and largest < WHOLE_MAX
     return Remainder(
         largest=largest if is_sure else largest * (1.0 + ROUNDING),
         total=0.0 if is_worst else float(rest.sum()),
         keys=len(rest),
-        of=0.0 if is_worst else max(0.0, float(values.sum())),
+        of=0.0 if is_worst else max(0.0, float(values.sum()) + sent),
         is_worst=is_worst,
     )

@@ -27,7 +27,7 @@ from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement, Gr
 from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.acks.ack_view import AckView
-from headwater.edge.outbox.pane_book import EMPTY_CLOSE
+from headwater.edge.outbox.pane_book import EMPTY_CLOSE, PaneBook
 from headwater.edge.outputs import MarkAcked, MarkUnacked, Outlived
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
@@ -274,5 +274,11 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
             yield pane, pane
     if record.first_pane not in (None, -FOREVER) and former_through is not None:
         open_from = max(record.closed_through, former_through)
-        yield from ((pane, pane) for pane in view.panes if pane >= open_from)
-        yield from ((max(first, open_from), last) for first, last in view.held)
+        yield from ((pane, pane) for pane in view.panes if _is_unsent(book, pane, open_from))
+        for first, last in view.held:
+            yield from book.filled.gaps(max(first, open_from), last)
+
+
+def _is_unsent(book: PaneBook, pane: int, open_from: int) -> bool:
+    """It is open, and nothing left before its close."""
+    return pane >= open_from and not book.updates_of(pane)

@@ -82,6 +82,10 @@ class PaneBook:
         """Panes of which something was kept back."""
         self.owing: dict[int, None] = {}
         """Those of them whose rest is to follow, the oldest first."""
+        self.early: dict[int, None] = {}
+        """Panes that have updates and no close: these left before it."""
+        self.cutting: dict[int, None] = {}
+        """Panes of which an early update is being made."""
         self._counts: dict[int, int] = {}
         self._first_closes: dict[int, int] = {}
         """Panes of which more is known than a first update -> how many updates their first close
@@ -113,17 +117,32 @@ class PaneBook:
         for pane in self.making.keys() & self.late.keys():
             del self.late[pane]
 
-    def made(self, done: UpdatesMade, *, now_s: float) -> float:
-        """When it was closed."""
+    def made(self, done: UpdatesMade, *, owes_rest: bool = False, now_s: float) -> float:
+        """When it was closed. ``owes_rest``: what was kept back is to follow."""
         pane, updates = done.pane, done.last_update
         self.set_updates(pane, updates, row_bytes=done.row_bytes, is_same=done.is_same)
         self.owing.pop(pane, None)
+        self.early.pop(pane, None)
         if done.withheld:
             self.withheld[pane] = (updates, done.withheld)
+            if owes_rest:
+                self.owing[pane] = None
         if updates >= done.first_update:
             self.doubtful.remove(pane, pane)
             self.written(pane, now_s=now_s)
         return self.making.pop(pane, now_s)
+
+    def made_early(self, done: UpdatesMade, *, now_s: float) -> list[int]:
+        """The new update of an open pane, if it came to one; it leaves now."""
+        pane, update = done.pane, done.last_update
+        self.cutting.pop(pane, None)
+        if update < done.first_update:
+            return []
+        self.set_updates(pane, update, row_bytes=done.row_bytes)
+        self.early[pane] = None
+        self.written(pane, now_s=now_s)
+        self.fly(pane, [update], now_s=now_s)
+        return [update]
 
     # Counting
 
@@ -343,5 +362,6 @@ class PaneBook:
 
     def _books(self) -> tuple[dict[int, Any], ...]:
         known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
+        more = (self.withheld, self.owing, self.early, self.cutting)
         counts = self._counts, self._first_closes, self._bytes, self._written
-        return (*known, self.withheld, self.owing, *counts)
+        return (*known, *more, *counts)

@@ -169,11 +169,12 @@ def _coverage(state: QueryState, pane: int, updates: Ranges, lane: Lane) -> Cove
     """The short form only where the root knows this incarnation, and never in a spare. Without
     updates it is an empty close.
 
-    Of a pane that can't be exact the state tells the close; see ``QueryState.count``.
+    Of a pane that can't be exact the state tells the close; see ``QueryState.count``. What left
+    before the close says nothing of it.
     """
     ordinal, incarnation = state.telling.ordinal, state.telling.incarnation
     count = state.book.updates_of(pane)
-    is_doubted = bool(updates) and state.is_doubted(pane)
+    is_doubted = bool(updates) and (state.is_doubted(pane) or pane in state.book.early)
     if state.telling.is_greeted and lane is not Lane.SPARE and not is_doubted:
         if not updates:
             return Coverage.of_empty(ordinal, incarnation)

@@ -11,7 +11,7 @@ from headwater.net.identity.keyring import CertificateTold
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
 from headwater.net.transport.frames import FrameSplitter, MessageAssembler, Stream
-from headwater.net.transport.load_meter import LoadMeter
+from headwater.net.transport.load_meter import LoadMeter, Tell
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import Message, aged
@@ -42,7 +42,7 @@ class MemoryLink:
         refused: RefusalCounts,
         chance: random.Random,
         deliver: Callable[[bytes], None],
-        tell_load: Callable[[int], None],
+        tell_load: Tell,
         kinds: Counter[str] | None = None,
     ) -> None:
         """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends. What
@@ -55,7 +55,9 @@ class MemoryLink:
             streams=tuple(Stream),
             shares={Stream.BACKLOG: BACKLOG_SHARE},
         )
-        self._load = LoadMeter(lambda: self.queue.queued_bytes, tell_load)
+        self._load = LoadMeter(
+            lambda: self.queue.queued_bytes, lambda: self.queue.left_bytes, tell_load
+        )
         self._codec = codec
         self._counters = counters
         self._refused = refused

@@ -253,7 +253,7 @@ class MemoryNetwork:
             counters=counters,
             refused=self.refused,
             chance=world.random,
-            tell_load=lambda queued: self._handler.link_load(site, queued),
+            tell_load=lambda *load: self._handler.link_load(site, *load),
             deliver=deliver,
             kinds=world.sent_kinds,
         )

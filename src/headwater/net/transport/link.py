@@ -79,7 +79,9 @@ class Link:
             connection.count_into(counters)
         sides, site = self._sides, self.site  # not self: nothing of a link refers back to it
         self._load = LoadMeter(
-            lambda: _queued_bytes(sides), lambda queued: handler.link_load(site, queued)
+            lambda: _queued_bytes(sides),
+            lambda: sum(side.queue.left_bytes for side in sides),
+            lambda *load: handler.link_load(site, *load),
         )
 
     async def run(self) -> BaseException | None:

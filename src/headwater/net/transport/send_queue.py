@@ -32,6 +32,8 @@ class SendQueue(Generic[Item]):
         self._shares = dict(shares)
         self._owed_bytes: dict[Stream, float] = dict.fromkeys(shares, 0.0)
         self.queued_bytes = 0
+        self.left_bytes = 0
+        """What has ever been taken out."""
 
     def put(self, stream: Stream, body: bytes, item: Item, *, now_s: float) -> bool:
         """False: there is no room and nothing was taken. An empty queue takes any one message."""
@@ -56,6 +58,7 @@ class SendQueue(Generic[Item]):
         queue = self._waiting[stream]
         chunk, body_bytes, is_last = queue[0].take_chunk(now_s=now_s)
         self.queued_bytes -= body_bytes
+        self.left_bytes += body_bytes
         if is_last:
             queue.popleft()
         self._charge(stream, len(chunk))

@@ -100,6 +100,14 @@ class Carrier:
         hop = self._router.next_hop(query_id, now_s=now_s)
         return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
 
+    def rate_bytes_s(self, query_id: str, *, now_s: float) -> float | None:
+        """What the way up carries, so far as this site can tell: its own link; None: not known."""
+        query = self._router.live.get(query_id)
+        if query is None or query.is_root:
+            return None
+        hop = self._router.next_hop(query_id, now_s=now_s)
+        return None if hop is None else self._neighbours.link(hop.site).rate.bytes_per_s
+
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query, roster = self._router.live.get(summary.query), self._here.roster
         problem = problem_with_summary(summary, query, roster)

@@ -35,6 +35,8 @@ class SummaryEntry:
         self.is_due = False
         """Its hold is over, and it waits for a way."""
         self.is_gone = False
+        self.is_early = False
+        """Of parts that left before their sites' closes of the pane."""
 
     def add(self, summary: Summary, *, size_bytes: int, birth_s: float) -> None:
         """Of an entry that has parts, ``has_place_for`` has said that it may."""

@@ -26,6 +26,10 @@ would else wait longer and longer, where detours make a ring of them. Spares and
 merged here are entries of their own that leave at once. What should leave while there is no way
 stays, and goes on merging, until the way opens or its life is over.
 
+Updates that left before the close of their pane meet each other, never a close: sites make them in
+rounds, at the same offsets of the pane. They teach nobody how long to wait for a close, and are
+held from their own first send.
+
 Rows are merged when an entry leaves, all in one call, because merging k tables at once costs the
 same as the last of k - 1 pairwise merges. Only an entry that has gathered ``parts_max`` is merged
 earlier, to bound what is kept.
@@ -89,6 +93,7 @@ class TimeSpaceList:
         if summary.proof is not None and summary.rows is not summary.proof.packed:
             size_bytes += summary.proof.size_bytes
         if may_merge:
+            trains = trains and not _is_early(summary, query)
             hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
@@ -161,15 +166,16 @@ class TimeSpaceList:
         self, summary: Summary, query: LiveQuery | None, size_bytes: int, *, may_merge: bool
     ) -> SummaryEntry:
         key = (summary.query, summary.lane, summary.pane, summary.plan_version)
-        same_index = self._by_key.setdefault(key, [])
+        same_index, is_early = self._by_key.setdefault(key, []), _is_early(summary, query)
         if may_merge:
             left_bytes = self._config.merged_bytes_max - size_bytes
             for entry in same_index:
                 fits = entry.may_merge and entry.size_bytes <= left_bytes
-                if fits and entry.has_place_for(summary.coverage):
+                if fits and entry.is_early == is_early and entry.has_place_for(summary.coverage):
                     return entry
         self._last_number += 1
         entry = SummaryEntry(self._last_number, key, query, may_merge=may_merge)
+        entry.is_early = is_early
         self._entries[entry.number] = entry
         same_index.append(entry)
         return entry
@@ -361,3 +367,7 @@ class TimeSpaceList:
             entry.birth_s -= by_s
             entry.due_s -= by_s
         self._timers = [(at_s - by_s, number) for at_s, number in self._timers]
+
+
+def _is_early(summary: Summary, query: LiveQuery | None) -> bool:
+    return query is not None and query.sends_early and summary.coverage.is_early

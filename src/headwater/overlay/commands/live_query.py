@@ -53,6 +53,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Keys of its rows that name where they were made."""
     sessions: Sessions | None = None
     """Its rows are fragments of sessions, each of which lies in its pane."""
+    sends_early: bool = False
+    """Updates of its panes may leave their sites before the close."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -157,6 +159,7 @@ def open_query(
         altered_times=_altered_times(install),
         place_columns=install.query.place_columns,
         sessions=sessions if isinstance(sessions, Sessions) else None,
+        sends_early=install.query.round_count > 1,
     )
     return live, problem
 

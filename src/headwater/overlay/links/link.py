@@ -13,6 +13,7 @@ how long the other side held it. No clock is compared with another.
 from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_rate import LinkRate
 from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.ways import root_pulses
 from headwater.overlay.ways.root_pulses import LOST_S, NO_WAY, RootWay
@@ -51,6 +52,7 @@ class Link:
         self.handed_bytes = 0
         """What we have handed over since then."""
         self.load_is_told = False
+        self.rate = LinkRate()
         self.has_been_heard = False
         """Since the link came up: only then is a failed dial forgiven."""
         self._config = config
@@ -99,6 +101,7 @@ class Link:
         self.has_been_heard = False
         self._heard_s = now_s
         self._up_s = now_s
+        self.rate = LinkRate()
         self._ways.clear()
         self._is_full = False
         self._echo_s = None

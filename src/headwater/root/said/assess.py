@@ -249,7 +249,8 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
     for ordinal in bitset.members(listed & board.lacking & ~declined):
         holding = board.holding_of(ordinal, table.present(ordinal))
         if holding is None or holding.closed_at is None:
-            yield ordinal, PaneState.OPEN, "it has not closed this pane yet"
+            early = 0 if holding is None else ranges.count(holding.updates)
+            yield ordinal, PaneState.OPEN, _open_text(early)
         else:
             lacking = ranges.difference(((1, holding.closed_at),), holding.updates)
             awaited = ranges.count(lacking)
@@ -263,6 +264,17 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
             yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:
             yield ordinal, PaneState.UNKNOWN, "no word of this pane yet"
+
+
+def _open_text(early: int) -> str:
+    """
+    >>> _open_text(0), _open_text(1)
+    ('it has not closed this pane yet', 'it has not closed this pane yet; 1 early update is in')
+    """
+    said = "it has not closed this pane yet"
+    if not early:
+        return said
+    return f"{said}; {early} early update{' is' if early == 1 else 's are'} in"
 
 
 def _as_ranges(panes: list[int]) -> Ranges:

@@ -88,6 +88,7 @@ class Checkers:
         self._closes: set[tuple[str, int, int, int, int]] = set()
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
             do.MakeUpdates: self._make_updates,
+            do.MakeEarly: self._counted("keys were chosen to leave early"),
             do.Remember: self._written,
             do.Keep: self._keep,
             do.Trim: self._trim,
@@ -127,6 +128,8 @@ class Checkers:
         if rows is None:
             self._transcript.count("rows were gone when they were asked for")
             return
+        if send.coverage.is_early and send.lane is Lane.LIVE:
+            self._transcript.count("an update left before its pane was closed")
         if send.more:
             self._transcript.count("a state was sent for several panes")
         for pane in send.panes:

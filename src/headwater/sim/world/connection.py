@@ -38,6 +38,9 @@ class Half:
         self.blind_count = 0
         """Written while the path was blocked; a socket takes only so much."""
         self.is_busy = False
+        self.left_bytes = 0
+        self.busy_s = 0.0
+        """What a slow path has taken since that was last told, and how long it took."""
         self.is_void = False
         """The sender's machine lost its power: what is in its buffers never leaves."""
 

@@ -9,8 +9,6 @@ new one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
 
 from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import Finally
@@ -18,8 +16,8 @@ from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import UpdatesMade
-from headwater.edge.record import EdgeRecord, PaneKept, QueryKept, Withheld
-from headwater.edge.report import QueryBatch
+from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
+from headwater.edge.report import PaneKeys
 from headwater.node import effects as do
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
@@ -29,9 +27,11 @@ from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
 from headwater.sim.records.bag import Bag
+from headwater.sim.records.bag_keys import keys_of, leaving
 from headwater.sim.records.births import Births
 from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
+from headwater.sim.records.pane_disk import PaneDisk, Records, Untold
 from headwater.sim.records.past_book import PastBook
 from headwater.sim.records.state_book import StateBook, StateBooks
 from headwater.sim.world.event_queue import Clock
@@ -40,41 +40,6 @@ OVER = OVER_LIMIT + "a pane has more values than this site sends"
 DECLINED_RANGES_MAX = 10_000
 KEPT_BACK_ONE_IN = 3
 """Of the records of a pane, where sites may keep something back."""
-Records = Any
-"""``Bag`` or ``CountedBag``: all of a world are of one kind."""
-
-
-@dataclass
-class PaneDisk:
-    """One pane of one query in a cube."""
-
-    waiting: Records
-    updates: list[Records] = field(default_factory=list)
-    sent: Ranges = ()
-    is_acked: bool = False
-    is_same: bool = False
-    """Of a state query: its updates are those of the pane before it."""
-    is_whole: bool = True
-    """Of a state query: nothing is missing from it."""
-    written_s: float = 0.0
-    rest: Records = None
-    """What was kept back."""
-    owes_rest: bool = False
-    withheld: Withheld | None = None
-
-
-@dataclass
-class Untold:
-    """Something that happened to a batch and must reach the edge's records, whatever crashes.
-
-    It is written in the transaction that commits the batch. It goes when each query that it
-    concerns has written a record after it was told; until then a restart tells it again.
-    """
-
-    queries: set[str]
-    failed: QueryBatch | None
-    damaged_us: tuple[int, int] | None
-    is_told: bool = False
 
 
 class CubeDisk:
@@ -126,8 +91,9 @@ class CubeDisk:
 
     def store(
         self, query: Query, records: Iterable[tuple[int, int]], *, now_s: float
-    ) -> tuple[tuple[tuple[int, int], ...], int]:
-        """Add a batch's (number, time) of one query; (pane, rows) stored, and how many too late.
+    ) -> tuple[tuple[tuple[int, int], ...], int, tuple[PaneKeys, ...]]:
+        """Add a batch's (number, time) of one query; (pane, rows) stored, how many too late, and
+        the keys of those stored.
         Times are those that panes are numbered by: the records' own, or moved to the root's clock.
 
         Rows below the first pane, or of panes that are sealed, done or given up, are not stored.
@@ -137,7 +103,7 @@ class CubeDisk:
         self.settings.setdefault(query_id, SettingsBook(Settings.of(query)))
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
-            return (), 0
+            return (), 0, ()
         by_pane: dict[int, list[int]] = {}
         for number, time_us in records:
             by_pane.setdefault(query.window.pane_at(time_us), []).append(number)
@@ -161,7 +127,10 @@ class CubeDisk:
             at.waiting = at.waiting.merge(self._rows_of(query, pane, numbers))
             at.written_s = now_s
         stored = sorted([(pane, len(numbers)) for pane, numbers in by_pane.items()])
-        return tuple(stored), too_late
+        keys: tuple[PaneKeys, ...] = ()
+        if query.round_count > 1 and self._kind is Bag:
+            keys = tuple(keys_of(pane, numbers) for pane, numbers in by_pane.items())
+        return tuple(stored), too_late, keys
 
     def _rows_of(self, query: Query, pane: int, numbers: list[int]) -> Records:
         if self._kind is Bag:
@@ -225,6 +194,7 @@ class CubeDisk:
             at.waiting = self.nothing
             return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
         remainders = self._withhold(wanted.query, pane, at)
+        at.is_closed = True
         for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
             number = self._truth.add_update(
@@ -240,10 +210,25 @@ class CubeDisk:
             wanted.query, pane, first, len(at.updates), row_bytes=400, withheld=remainders
         )
 
+    def make_early(self, wanted: do.MakeEarly) -> list[UpdatesMade]:
+        query, pane = wanted.query, wanted.pane
+        at = self._panes.get(query, {}).get(pane)
+        count = 0 if at is None else len(at.updates)
+        chosen = 0 if at is None else leaving(at.waiting.once, wanted.keys.tolist())
+        if at is None or not chosen:
+            return [UpdatesMade(query, pane, count + 1, count, is_early=True)]
+        bag, at.waiting = Bag(chosen), Bag(at.waiting.once & ~chosen, at.waiting.twice)
+        at.updates.append(bag)
+        number = self._truth.add_update(query, pane, self._ordinal, self._incarnation, bag)
+        assert number == len(at.updates), "the truth counts updates as the cube does"
+        at.sent = ranges.union(at.sent, ((number, number),))
+        at.is_acked, at.written_s = False, self._clock.now_s()
+        return [UpdatesMade(query, pane, number, number, row_bytes=400, is_early=True)]
+
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
         """Of a pane that is first closed, every third record; one is sent in any case."""
         tolerance = self.settings.get(query, SettingsBook()).at(pane).tolerance
-        if tolerance is None or at.updates or self._kind is not Bag:
+        if tolerance is None or at.is_closed or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))
         kept = bitset.of(number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0)
@@ -253,7 +238,8 @@ class CubeDisk:
         at.owes_rest = tolerance.finally_ is Finally.EXACT
         asked, truth = tolerance.columns[0].size, self._truth.sites[self._ordinal]
         truth.keep_back(query, pane, kept, asked, stays=not at.owes_rest)
-        return (Remainder(n := float(kept.bit_count()), n, int(n), float(len(numbers))),)
+        count, total = kept.bit_count(), len(numbers) + sum(map(len, at.updates))
+        return (Remainder(float(count), float(count), count, float(total)),)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""

@@ -143,8 +143,14 @@ class Life:
     def receive(self, sender: str, message: Message) -> None:
         self._tell(self.node.receive, sender, message, sender=sender)
 
-    def load(self, peer: str, queued_bytes: int) -> None:
-        self._tell(self.node.link_load, peer, queued_bytes=queued_bytes)
+    def load(self, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float) -> None:
+        self._tell(
+            self.node.link_load,
+            peer,
+            queued_bytes=queued_bytes,
+            left_bytes=left_bytes,
+            busy_s=busy_s,
+        )
 
     def batch_committed(self, report: BatchReport) -> None:
         self._tell(self.node.batch_committed, report)

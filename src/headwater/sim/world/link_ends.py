@@ -79,10 +79,12 @@ class LinkEnds:
             self._transcript.count("leaves were changed on the way, or left out")
         return told
 
-    def queued(self, site: str, peer: str, queued_bytes: int) -> None:
+    def queued(
+        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
+    ) -> None:
         life = self._sites[site].life
         if life is not None:
-            life.load(peer, queued_bytes)
+            life.load(peer, queued_bytes, left_bytes=left_bytes, busy_s=busy_s)
 
     def size_bytes(self, message: Message) -> int:
         if isinstance(message, SummaryMessage):

@@ -47,8 +47,11 @@ class Ends(Protocol):
 
     def arrived(self, site: str, sender: str, message: Message) -> None: ...
 
-    def queued(self, site: str, peer: str, queued_bytes: int) -> None:
-        """How much waits unwritten on a link; told when it grows or shrinks."""
+    def queued(
+        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
+    ) -> None:
+        """How much waits unwritten on a link; told when it grows or shrinks. What has left since
+        the last time, and how long that took."""
 
     def size_bytes(self, message: Message) -> int: ...
 
@@ -67,11 +70,14 @@ class Network:
         random: Random,
         delay_of: DelayOf | None = None,
         jitter: float = 0.25,
+        bytes_per_s: float | None = None,
     ) -> None:
         """``delay_of`` is asked once for a pair that has anything to say to each other; a world of
-        thousands has far more pairs than links. ``jitter``: delays are longer by up to this."""
+        thousands has far more pairs than links. ``jitter``: delays are longer by up to this.
+        ``bytes_per_s``: what a path carries unless it is shaped; None: there is no limit."""
         self._delay_of = delay_of
         self._jitter = jitter
+        self._bytes_per_s = bytes_per_s
         self._severed: list[Hits] = []
         self._queue = queue
         self._ends = ends
@@ -92,6 +98,7 @@ class Network:
             if self._delay_of is None:
                 raise KeyError(f"no path from {sender} to {receiver}")
             path = self._paths[sender, receiver] = Path(self._delay_of(sender, receiver))
+            path.bytes_per_s = self._bytes_per_s
             path.block_count = sum(hits(sender, receiver) for hits in self._severed)
         return path
 
@@ -158,7 +165,8 @@ class Network:
         self, pair: tuple[str, str], *, bytes_per_s: float | None, extra_delay_s: float
     ) -> None:
         path = self._path(*pair)
-        path.bytes_per_s, path.extra_delay_s = bytes_per_s, extra_delay_s
+        path.bytes_per_s = self._bytes_per_s if bytes_per_s is None else bytes_per_s
+        path.extra_delay_s = extra_delay_s
         self._release(pair)
 
     def echo(self, pair: tuple[str, str], *, is_on: bool) -> None:
@@ -259,10 +267,12 @@ class Network:
             else:
                 half.is_busy = True
                 takes_s = self._ends.size_bytes(message) / path.bytes_per_s
-                self._queue.after(takes_s, self._written, half, message, priority)
+                self._queue.after(takes_s, self._written, half, message, priority, takes_s)
 
-    def _written(self, half: Half, message: Message, priority: int) -> None:
+    def _written(self, half: Half, message: Message, priority: int, took_s: float) -> None:
         half.is_busy = False
+        half.left_bytes += self._ends.size_bytes(message)
+        half.busy_s += took_s
         self._fly(half, message, priority)
         self._pump(half)
         self._tell_queued(half)
@@ -271,7 +281,11 @@ class Network:
         if half.connection.open_at[half.sender]:
             entries = (message for queue in half.waiting for _, message in queue)
             queued_bytes = sum(self._ends.size_bytes(message) for message in entries)
-            self._ends.queued(half.sender, half.receiver, queued_bytes)
+            left_bytes, busy_s = half.left_bytes, half.busy_s
+            half.left_bytes, half.busy_s = 0, 0.0
+            self._ends.queued(
+                half.sender, half.receiver, queued_bytes, left_bytes=left_bytes, busy_s=busy_s
+            )
 
     def _release(self, pair: tuple[str, str]) -> None:
         connection = self._connections.get(pair)

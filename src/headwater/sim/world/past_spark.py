@@ -20,9 +20,10 @@ from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query
 from headwater.plan.readings import past_reading
 from headwater.sim.check.truth import SiteTruth
+from headwater.sim.records.pane_disk import Untold
 from headwater.sim.records.past_book import PastDisk
 from headwater.sim.tuning import Pace
-from headwater.sim.world.disk import Disk, Untold
+from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.log import Log
 

@@ -20,8 +20,9 @@ from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.check.truth import SiteTruth
 from headwater.sim.records.admits import SOURCE, admits
+from headwater.sim.records.pane_disk import Untold
 from headwater.sim.tuning import Pace
-from headwater.sim.world.disk import Disk, Untold
+from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import Clock, EventQueue
 from headwater.sim.world.log import Log
 from headwater.sim.world.past_spark import LOST_BYTES, RETRY_S, PastSpark
@@ -227,8 +228,9 @@ class SiteSpark:
         if query.holds_states:
             stored, before = self._disk.cube.states.store(query, records)
             return QueryBatch(str(query.id), stored, before_begin=before)
-        panes_stored, too_late = self._disk.cube.store(query, records, now_s=self._clock.now_s())
-        return QueryBatch(str(query.id), panes_stored, too_late=too_late)
+        now_s = self._clock.now_s()
+        panes_stored, too_late, keys = self._disk.cube.store(query, records, now_s=now_s)
+        return QueryBatch(str(query.id), panes_stored, too_late=too_late, keys=keys)
 
     def _keep_untold(self, results: list[QueryBatch], through: int) -> None:
         cube = self._disk.cube

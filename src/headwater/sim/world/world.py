@@ -88,6 +88,7 @@ class World:
             random=Random(f"network {scenario.seed}"),
             delay_of=self._delay_s,
             jitter=scenario.jitter,
+            bytes_per_s=scenario.bytes_per_s,
         )
         self._random = Random(f"world {scenario.seed}")
         names = (*self._places, OPERATOR)

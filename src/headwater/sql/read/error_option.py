@@ -1,4 +1,4 @@
-"""The options ``error`` and ``finally`` of a stream: how far which column may be off.
+"""The options ``error``, ``finally`` and ``rounds`` of a stream: how far which column may be off.
 
 ::
 
@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import re
 
+from msgspec import UNSET, UnsetType
+
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import ConfigurationError
+from headwater.plan.query import ROUNDS_PER_PANE_MAX, ROUNDS_USUAL
 from headwater.sql.read.answering import wants_enough
 from headwater.sql.read.options import Options
 
@@ -80,3 +83,20 @@ def _bound(options: Options, text: str) -> ErrorBound:
         return ErrorBound(ErrorForm.ABSOLUTE, number)
     except ConfigurationError as error:
         raise options.refused("error", str(error).removeprefix("error: ")) from error
+
+
+def read_rounds(options: Options) -> int | UnsetType:
+    """Into how many parts a pane is divided, at whose ends keys may leave early: under an error or
+    a staleness alone. Raises ``QueryRefused``."""
+    text, names = options.text("rounds"), options.names()
+    if text is None:
+        return ROUNDS_USUAL if "staleness" in names and "error" not in names else UNSET
+    if "error" not in names and "staleness" not in names:
+        raise options.refused(
+            "rounds", "keys leave early under an error or a staleness; add one of them"
+        )
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= ROUNDS_PER_PANE_MAX:
+        raise options.refused(
+            "rounds", f"wanted a number from 1 to {ROUNDS_PER_PANE_MAX}, got '{text[:60]}'"
+        )
+    return int(text)

@@ -37,6 +37,7 @@ STREAM_OPTIONS = {
     "enough (nothing follows once the fidelity is reached)",
     "fidelity": "how much of a window is enough for an answer: area, or panes and sites, in %",
     "below": "what is said of a window that misses its fidelity: answer, or silent (no rows)",
+    "rounds": "into how many parts a pane is divided, at whose ends groups may leave early",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")

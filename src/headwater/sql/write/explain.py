@@ -82,6 +82,7 @@ def _site(query: Query) -> str:
             f"reads {', '.join(query.program.columns_used)}",
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
             *_kept_back(query),
+            *_early(query),
             pretty(query.program.site_sql),
         ]
     )
@@ -114,6 +115,16 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"answers say which of their {tolerance.chosen.count} rows may not be the largest"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
+
+
+def _early(query: Query) -> Iterator[str]:
+    """What may leave before the close of a pane."""
+    if query.round_count > 1:
+        every = duration_text(query.window.pane_us // query.round_count)
+        yield (
+            f"may send groups before the close, at most every {every}, where its link would be "
+            "busy with a pane for long"
+        )
 
 
 def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:

@@ -29,12 +29,14 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.edge.record import UNDECIDED
-from headwater.edge.report import BatchReport, QueryBatch
+from headwater.edge.report import BatchReport, PaneKeys, QueryBatch
 from headwater.errors import QueryUnknown, StoreError
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.batch_rows import PaneRun, WrittenRows, by_pane, has_rows, tables_of
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.early.batch_keys import keys_of
 from headwater.store.cube.source_state import SourceState
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.input.cuts import CutLog
@@ -60,7 +62,9 @@ class BatchCommitter:
         ring: StateRing,
         *,
         clock: Callable[[], float],
+        early_of: Callable[[str], EarlyRows | None] = lambda query: None,
     ) -> None:
+        self._early_of = early_of
         self._manifest = manifest
         self._cuts = cuts
         self._queries = queries
@@ -160,6 +164,7 @@ class BatchCommitter:
                 for table in tables_of(result):
                     rows = by_pane(table, self._queries.takes(result.query))
                     found.append(WrittenRows(result.query, rows.runs, rows.refused))
+                    found[-1].keys = keys_of(rows, self._early_of(result.query))
                     if rows.runs:
                         yield result.query, rows.table
 
@@ -198,10 +203,12 @@ class BatchCommitter:
         takes = self._queries.takes(result.query)
         stored: Counter[int] = Counter()
         early = too_late = 0
+        keys: list[PaneKeys] = []
         for rows in (one for one in written if one.query == result.query):
             early += rows.refused_rows(below=first)
             too_late += rows.refused_rows(at_least=first, below=end)
             runs = [run for run in rows.runs if takes(run.pane)]
+            keys += [one for one in rows.keys if takes(one.pane)]
             too_late += sum(run.rows for run in rows.runs) - sum(run.rows for run in runs)
             if runs and rows.segment is not None:
                 unnamed.discard(rows.segment.name)
@@ -220,6 +227,7 @@ class BatchCommitter:
             before_begin=early,
             malformed=result.malformed,
             counted_through=result.counted_through,
+            keys=tuple(keys),
         )
 
     def _doubted(self, batch: QueryBatch, twice_bytes: int) -> QueryBatch:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.report import PaneKeys
 from headwater.reading.outcome import QueryResult
 from headwater.store.pane_segments import PANE
 from headwater.store.segments import Segment
@@ -58,6 +59,8 @@ class WrittenRows(msgspec.Struct):
     refused: tuple[tuple[int, int], ...]
     segment: Segment | None = None
     """None: no pane took any of them."""
+    keys: tuple[PaneKeys, ...] = ()
+    """Of a query that may send early."""
 
     def refused_rows(self, *, below: int, at_least: int = -FOREVER) -> int:
         return sum(rows for pane, rows in self.refused if at_least <= pane < below)

@@ -22,8 +22,9 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
+from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.algebra.remainders.withhold import AllowanceOf, Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
@@ -32,13 +33,15 @@ from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
-from headwater.errors import RowsGone, StoreError
-from headwater.node.effects import CubeWrite, MakeUpdates, perform_all
+from headwater.errors import RowsGone
+from headwater.node.effects import CubeWrite, MakeEarly, MakeUpdates, perform_all
 from headwater.store.cube.batch_commit import BatchCommitter
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
+from headwater.store.cube.early.early_maker import EarlyMaker, PreparedEarly
+from headwater.store.cube.incarnation import Claim, claim_of, rebase
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
@@ -70,15 +73,6 @@ class CubeStatus(msgspec.Struct, frozen=True):
     spool_bytes: int
 
 
-class Claim(msgspec.Struct, frozen=True):
-    """Whose a cube is, as it is told from its former lives."""
-
-    incarnation: int
-    born_s: float
-    is_new: bool
-    """It was made by this process."""
-
-
 class Cube:
     """Made by ``open``. All methods may be called from any thread; each is one transaction.
 
@@ -97,6 +91,7 @@ class Cube:
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None],
         allowance_of: AllowanceOf,
+        early_of: Callable[[str], EarlyRows | None],
         last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
@@ -114,10 +109,19 @@ class Cube:
         self._rows = PaneSegments(manifest, segments)
         ring = StateRing(manifest, self._rows)
         self._queries = CubeQueries(manifest, ring, last_rows_of=last_rows_of)
+        self._early = EarlyMaker(
+            manifest,
+            self._queries,
+            self._rows,
+            merger_of=merger_of,
+            early_of=early_of,
+            summary_bytes_max=summary_bytes_max,
+        )
         self._maker = UpdateMaker(
             manifest,
             self._queries,
             self._rows,
+            early=self._early,
             merger_of=merger_of,
             limit_of=limit_of,
             allowance_of=allowance_of,
@@ -134,7 +138,7 @@ class Cube:
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self.commit_batch = BatchCommitter(
-            manifest, self.cuts, self._queries, self._rows, ring, clock=clock
+            manifest, self.cuts, self._queries, self._rows, ring, clock=clock, early_of=early_of
         ).commit
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
@@ -152,6 +156,7 @@ class Cube:
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         allowance_of: AllowanceOf = lambda query, pane: None,
+        early_of: Callable[[str], EarlyRows | None] = lambda query: None,
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
@@ -180,9 +185,9 @@ class Cube:
                 disk.sync_directory(directory.parent)
             path = directory / "manifest.sqlite"
             manifest = Manifest.open(path, CUBE_SCHEMA, disk=disk, tables=tables)
-            claim = _claim(manifest, site=site, born_s=clock())
+            claim = claim_of(manifest, site=site, born_s=clock())
             if isinstance(segments, SegmentStore):
-                _rebase(manifest, now_s=clock())
+                rebase(manifest, now_s=clock())
                 known = manifest.all("SELECT name FROM segments")
                 segments.sweep({name for (name,) in known})
             return cls(
@@ -194,6 +199,7 @@ class Cube:
                 merger_of=merger_of,
                 limit_of=limit_of,
                 allowance_of=allowance_of,
+                early_of=early_of,
                 last_rows_of=last_rows_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
@@ -217,12 +223,12 @@ class Cube:
     def write(self, writes: Sequence[CubeWrite]) -> list[list[UpdatesMade] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
-        Returns for each ``MakeUpdates`` a ``UpdatesMade`` for each of its panes. Raises
+        Returns for each ``MakeUpdates`` or ``MakeEarly`` what came of its panes. Raises
         ``DiskFull`` with nothing changed.
         """
         packer = ImagePacker(self._rows.store)
         with self._turn, self._rows.undone_if_failed(packer.names):
-            prepared = [self._prepared(w, packer) for w in writes if isinstance(w, MakeUpdates)]
+            prepared = self._prepare(writes, packer)
             packer.flush()
             writer = CubeWriter(
                 self.manifest,
@@ -230,6 +236,7 @@ class Cube:
                 self._maker,
                 self._states,
                 prepared,
+                early=self._early,
                 now_s=self._clock(),
             )
             with self.manifest.transaction():
@@ -239,6 +246,23 @@ class Cube:
         if writer.removed:
             self._rows.store.remove(writer.removed)
         return done
+
+    def _prepare(
+        self, writes: Sequence[CubeWrite], packer: ImagePacker
+    ) -> list[PreparedUpdates | PreparedStates | PreparedEarly]:
+        """What is prepared does not see what is prepared beside it, so of a pane that is closed
+        here nothing leaves before."""
+        closes = [one for one in writes if isinstance(one, MakeUpdates)]
+        closing = {(one.query, pane) for one in closes for pane in one.panes}
+        found: list[PreparedUpdates | PreparedStates | PreparedEarly] = []
+        for one in writes:
+            if isinstance(one, MakeUpdates):
+                found.append(self._prepared(one, packer))
+            elif isinstance(one, MakeEarly):
+                is_closing = (one.query, one.pane) in closing
+                early = PreparedEarly(one) if is_closing else self._early.prepare(one, packer)
+                found.append(early)
+        return found
 
     def _prepared(
         self, wanted: MakeUpdates, packer: ImagePacker
@@ -320,7 +344,12 @@ class Cube:
         with self._turn:
             with self.manifest.transaction():
                 writer = CubeWriter(
-                    self.manifest, self._queries, self._maker, self._states, now_s=now_s
+                    self.manifest,
+                    self._queries,
+                    self._maker,
+                    self._states,
+                    early=self._early,
+                    now_s=now_s,
                 )
                 run = Retention(self.manifest, self._queries, writer, self._retention)
                 retained = run.run(now_s=now_s)
@@ -350,32 +379,3 @@ def _segments(directory: Path, disk: Disk, bytes_max: int) -> AnySegments:
     if disk.is_kept:
         return SegmentStore(directory, disk=disk, cache_bytes_max=bytes_max)
     return HeldSegments(directory, disk=disk, bytes_max=bytes_max)
-
-
-def _rebase(manifest: Manifest, *, now_s: float) -> None:
-    """Times of writing are those of a former process's clock. How long ago they are nobody knows,
-    so what was written last counts as written now, and all else as long before it as it was: a
-    clock that is set between two lives makes nothing expire."""
-    with manifest.transaction():
-        (newest_s,) = manifest.one("SELECT max(written_s) FROM panes")
-        if newest_s is not None:
-            manifest.run("UPDATE panes SET written_s = written_s + ?", (now_s - newest_s,))
-
-
-def _claim(manifest: Manifest, *, site: str, born_s: float) -> Claim:
-    """Name a new cube, or check that an old one is this site's."""
-    incarnation = new_incarnation(now_s=born_s, chance=secrets.randbits(CHANCE_BITS))
-    new = Claim(incarnation, born_s, is_new=True)
-    if manifest.is_untouched:
-        return new
-    with manifest.transaction():
-        meta: dict[str, str] = dict(manifest.all("SELECT key, value FROM meta"))
-        if not meta:
-            values = {"site": site, "incarnation": str(incarnation), "born_s": repr(born_s)}
-            manifest.run_many("INSERT INTO meta VALUES (?, ?)", values.items())
-            return new
-    if meta["site"] != site:
-        raise StoreError(
-            f"{manifest.path}: wanted the cube of site {site!r}, found that of {meta['site']!r}"
-        )
-    return Claim(int(meta["incarnation"]), float(meta["born_s"]), is_new=False)

@@ -192,5 +192,8 @@ CUBE_SCHEMA = Schema(
                 pane INTEGER NOT NULL,
                 PRIMARY KEY (query, at_row, pane)) WITHOUT ROWID""",
         ),
+        # Of an update that left before the close of its pane: the last segment of the pane's parts
+        # that it was taken of. Until the close they stay what they are.
+        ("""ALTER TABLE updates ADD COLUMN through INTEGER""",),
     ),
 )

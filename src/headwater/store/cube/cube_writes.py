@@ -8,6 +8,7 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import UpdatesMade
 from headwater.node import effects as fx
 from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.early.early_maker import EarlyMaker, PreparedEarly
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.update_maker import PreparedUpdates, UpdateMaker
 from headwater.store.manifest import Manifest
@@ -23,11 +24,12 @@ class CubeWriter:
         queries: CubeQueries,
         maker: UpdateMaker,
         states: StateMaker,
-        prepared: Sequence[PreparedUpdates | PreparedStates] = (),
+        prepared: Sequence[PreparedUpdates | PreparedStates | PreparedEarly] = (),
         *,
+        early: EarlyMaker,
         now_s: float,
     ) -> None:
-        """``prepared``: one for each ``MakeUpdates`` that comes."""
+        """``prepared``: one for each ``MakeUpdates`` and ``MakeEarly`` that comes."""
         self.loosened: set[int] = set()
         """Segments that lost a stretch: nobody may need them any more."""
         self.removed: list[str] = []
@@ -36,15 +38,24 @@ class CubeWriter:
         self._queries = queries
         self._maker = maker
         self._states = states
+        self._early = early
         self._prepared = iter(prepared)
         self._now_s = now_s
 
     def make_updates(self, write: fx.MakeUpdates) -> list[UpdatesMade]:
         prepared = next(self._prepared)
+        assert not isinstance(prepared, PreparedEarly), "they come in their order"
         self.loosened.update(prepared.loosened)
         if isinstance(prepared, PreparedStates):
             return self._states.write(prepared, now_s=self._now_s)
         return self._maker.write(prepared, now_s=self._now_s)
+
+    def make_early(self, write: fx.MakeEarly) -> list[UpdatesMade]:
+        prepared = next(self._prepared)
+        assert isinstance(prepared, PreparedEarly), "they come in their order"
+        made, loose = self._early.write(prepared, now_s=self._now_s)
+        self.loosened.update(loose)
+        return made
 
     def remember(self, write: fx.Remember) -> None:
         self._queries.write_record(write.query, write.record)

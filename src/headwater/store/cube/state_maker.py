@@ -238,7 +238,7 @@ class StateMaker:
             ),
         )
         self._manifest.run_many(
-            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
             (
                 (number, one.pane, update, s.segment, s.first_row, s.rows, wanted.sent)
                 for one in filled

@@ -13,36 +13,36 @@ not matter (``algebra.remainders.withhold``). These rows lie beside its updates,
 is never sent, and what is said of them with the last one. Where they are owed, the pane's next
 update takes them all. Of a pane that is merged in portions nothing is withheld.
 
+Of a pane of which something left before its close (``early_maker``), what is left is taken.
+
 A pane that has more rows than the query's limit (``row_limit``) has no update: it is declined. What
 was sent of it before stays. (Of a pane that is merged in portions, a row counts once for each.)
 
 The parts are read and merged before the transaction, since that takes time; the transaction then
 consumes exactly the parts that were read, and rows that came in between wait for the next time.
 
-A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with it. A
-disk that refuses to read a part holds that up, for it may think better of it. A part that it
-refuses ``UNREADABLE_TRIES_MAX`` times in a row with an I/O error is set aside and left out too, if
-the disk takes that: one bad sector must not stop a site.
+A part whose bytes are wrong is left out, and the pane's rest is declined (lost) with it.
 """
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.remainders.early_rows import Taken
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
-from headwater.errors import DiskTrouble, SegmentDamaged
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
+from headwater.store.cube.early.early_maker import EarlyMaker
+from headwater.store.cube.early.part_reader import PartReader
 from headwater.store.cube.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
@@ -51,10 +51,6 @@ from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
 
 SUMMARY_BYTES_MAX = 4 << 20
-UNREADABLE_TRIES_MAX = 5
-MERGE_BYTES_MAX = 64 << 20
-"""Rows of one pane that are merged at once, as Arrow holds them."""
-
 
 LISTED = "(SELECT value FROM json_each(?))"
 """Panes, as a list in JSON: one statement whatever their number."""
@@ -117,9 +113,11 @@ class UpdateMaker:
         *,
         merger_of: Callable[[str], Merger],
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
+        early: EarlyMaker,
         allowance_of: AllowanceOf = lambda query, pane: None,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
     ) -> None:
+        self._early = early
         self._manifest = manifest
         self._queries = queries
         self._rows = rows
@@ -127,8 +125,7 @@ class UpdateMaker:
         self._limit_of = limit_of
         self._allowance_of = allowance_of
         self._summary_bytes_max = summary_bytes_max
-        self._unreadable: dict[int, int] = {}
-        """By segment: how often in a row the disk refused to read it."""
+        self._reader = PartReader(rows)
         self.rehearsal = Rehearsal()
 
     def prepare(self, wanted: MakeUpdates, packer: ImagePacker) -> PreparedUpdates:
@@ -146,7 +143,9 @@ class UpdateMaker:
         )
         if allowances:
             rows = sorted([*rows, *self._owed(number, wanted.panes)])
+        taken = self._early.taken(wanted.query, wanted.panes, self._reader.read)
         closing = self._unmade(number, wanted.panes) if allowances else set[int]()
+        closing |= taken.keys()
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
             former = 0 if limit is None else self._rows_sent(number, pane)
@@ -159,6 +158,7 @@ class UpdateMaker:
                 limit,
                 former,
                 allowances.get(pane) if pane in closing else None,
+                taken.get(pane, ()),
             )
             prepared.panes.append(found)
         return prepared
@@ -200,14 +200,19 @@ class UpdateMaker:
         limit: RowLimit | None,
         rows: int,
         allowance: Allowance | None,
+        taken: Sequence[Taken],
     ) -> PreparedPane:
-        """``rows`` are in its updates so far."""
+        """``rows`` are in its updates so far, ``taken`` are those that left before the close."""
         prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
-        for tables in self._portions(parts, intact):
+        early = [one.rows for one in taken if one.rows is not None]
+        left = self._early.left(query, taken)
+        is_known = len(early) == len(taken)
+        for tables in self._reader.portions(parts, intact, left):
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
-            if allowance is not None and len(intact) == len(parts) and not prepared.pieces:
-                merged = self._withheld(query, merged, allowance, prepared, packer)
+            is_whole = is_known and len(intact) == len(parts) and not prepared.pieces
+            if allowance is not None and is_whole:
+                merged = self._withheld(query, merged, allowance, prepared, packer, early)
             elif allowance is not None and allowance.is_rehearsed:
                 self.rehearsal.add(query, pane, merged.num_rows, is_first=not prepared.pieces)
             rows += merged.num_rows if limit is None else limit.count(merged)
@@ -217,13 +222,14 @@ class UpdateMaker:
             sized = split_rows(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
-            if len(pieces) == len(parts) == len(intact) == 1 and prepared.rest is None:
+            is_alone = len(pieces) == len(parts) == len(intact) == 1 and not taken
+            if is_alone and prepared.rest is None:
                 prepared.stretches = intact
                 break
             for piece in pieces:
                 image, first_row = packer.add(query, pane, piece)
                 prepared.pieces.append((image, first_row, piece.num_rows))
-        prepared.is_damaged = len(intact) < len(parts)
+        prepared.is_damaged = len(intact) < len(parts) or not is_known
         return prepared
 
     def _withheld(
@@ -233,9 +239,10 @@ class UpdateMaker:
         allowance: Allowance,
         prepared: PreparedPane,
         packer: ImagePacker,
+        early: Sequence[pa.Table],
     ) -> pa.Table:
         """What of them is sent."""
-        found = withhold(rows, allowance)
+        found = withhold(rows, allowance, early=early)
         if allowance.is_rehearsed:
             self.rehearsal.note(query, prepared.pane, rows, found)
             return rows
@@ -246,39 +253,6 @@ class UpdateMaker:
         prepared.rest_number = KEPT_BACK if allowance.keeps_rest else OWED
         prepared.remainders = found.remainders
         return found.sent
-
-    def _portions(self, parts: list[Stretch], intact: list[Stretch]) -> Iterator[list[pa.Table]]:
-        """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
-        the parts themselves into ``intact``. There is at least one portion, if an empty one."""
-        tables: list[pa.Table] = []
-        for part in parts:
-            table = self._read(part)
-            if table is None:
-                continue
-            if tables and sum(one.nbytes for one in tables) + table.nbytes > MERGE_BYTES_MAX:
-                yield tables
-                tables = []
-            tables.append(table)
-            intact.append(part)
-        yield tables
-
-    def _read(self, part: Stretch) -> pa.Table | None:
-        """None: its rows are lost. Raises ``DiskTrouble`` where that is too early to say."""
-        try:
-            table = self._rows.load(part)
-        except SegmentDamaged:
-            return None
-        except DiskTrouble as error:
-            if getattr(error.__cause__, "errno", None) != errno.EIO:
-                raise
-            tries = self._unreadable[part.segment] = self._unreadable.get(part.segment, 0) + 1
-            if tries < UNREADABLE_TRIES_MAX:
-                raise
-            self._rows.give_up(part.segment)
-            del self._unreadable[part.segment]
-            return None
-        self._unreadable.pop(part.segment, None)
-        return table
 
     def write(self, prepared: PreparedUpdates, *, now_s: float) -> list[UpdatesMade]:
         """Inside a transaction, when the images are on the disk: number updates."""
@@ -338,8 +312,13 @@ class UpdateMaker:
                 f"DELETE FROM updates WHERE query = ? AND pane = ? AND number = {OWED}",
                 ((number, one.pane) for one in panes),
             )
+        if self._early.early_of(wanted.query) is not None:
+            self._manifest.run_many(
+                "UPDATE updates SET through = NULL WHERE query = ? AND pane = ?",
+                ((number, one.pane) for one in panes),
+            )
         self._manifest.run_many(
-            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
             (
                 (number, one.pane, update, s.segment, s.first_row, s.rows, wanted.sent)
                 for one in panes
@@ -366,7 +345,7 @@ class UpdateMaker:
         """What was withheld, and what is said of it with the last update of the close."""
         kept = [(one, rests[one.pane]) for one in panes if one.pane in rests]
         self._manifest.run_many(
-            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, 1, NULL)",
+            "INSERT INTO updates VALUES (?, ?, ?, ?, ?, ?, 1, NULL, NULL)",
             (
                 (number, one.pane, one.rest_number, s.segment, s.first_row, s.rows)
                 for one, s in kept

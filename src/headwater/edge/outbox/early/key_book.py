@@ -99,14 +99,30 @@ class KeyBook:
         return int(self._hands[0].sends[: self.key_count].sum())
 
     def left_bytes(self) -> int:
-        """Of the flush."""
-        assert self._flush is not None, "the pane is not closed"
+        """Of the flush, when the pane is closed."""
+        assert self._flush is not None
         return int(self._columns.sizes[self._flush[self._taken :]].sum())
+
+    @property
+    def again(self) -> int:
+        """Of the keys sent, those that had been sent before."""
+        return int(np.maximum(self._hands[0].sends[: self.key_count] - 1, 0).sum())
+
+    def waiting_bytes(self) -> float:
+        """What would be left for the flush, were the pane closed now."""
+        return self._bytes_above(self._final_weights(self._hands[0]))
+
+    def due_bytes(self) -> float:
+        """What the flush would be, had nothing been sent before."""
+        return self._bytes_above(weights_of(self._never_sent(), self._limits(self._hands[0])))
+
+    def _bytes_above(self, weights: Floats) -> float:
+        is_above = weights > (1.0 if self._bounds_error else 0.0)
+        return float(self._columns.sizes[: self.key_count][is_above].sum())
 
     def errors(self) -> Floats:
         """The largest error of withholding what is unsent now, by column."""
-        found: Floats = self._hands[0].errors(self.key_count).max(axis=1, initial=0.0)
-        return found
+        return np.asarray(self._hands[0].errors(self.key_count).max(axis=1, initial=0.0))
 
     # An open pane
 
@@ -130,14 +146,16 @@ class KeyBook:
         if self.key_count > self._config.outbox_keys_max:
             self._put_aside()
 
-    def take(self, bytes_max: int, *, now_s: float, ahead_bytes: float = 0.0) -> Keys:
+    def take(
+        self, bytes_max: int, *, now_s: float, ahead_bytes: float = 0.0, keys_min: int = 0
+    ) -> Keys:
         """The next keys to send, as many as fit; they count as sent. ``ahead_bytes`` is what the
         link will carry until the deadline, these included; where an error is bounded: until the
-        close, 0 if that is not known."""
+        close, 0 if that is not known. Fewer than ``keys_min`` leave only if no others matter."""
         if self._flush is not None:
             return self._take_flush(bytes_max)
         chosen = [
-            self._choose(hand, pick, bytes_max, now_s=now_s, ahead_bytes=ahead_bytes)
+            self._choose(hand, pick, bytes_max, keys_min, now_s=now_s, ahead_bytes=ahead_bytes)
             for hand, pick in zip(self._hands, self._picks, strict=True)
         ]
         return self._columns.keys[chosen[0]]
@@ -148,9 +166,8 @@ class KeyBook:
         """Nothing more is added. What must go is taken as before, the largest error first."""
         if len(self._hands) > 1:
             ahead = ahead_bytes / self._row_bytes()
-            debts = dict(
-                zip(self._picks, (self._debt(hand, ahead) for hand in self._hands), strict=True)
-            )
+            owed = (self._debt(hand, ahead) for hand in self._hands)
+            debts = dict(zip(self._picks, owed, strict=True))
             other = debts[YIELDS_TO[self._config.pick]]
             self._past.contest.score(preferred=debts[self._config.pick], other=other)
         weights = self._final_weights(self._hands[0])
@@ -260,7 +277,14 @@ class KeyBook:
     # Sending
 
     def _choose(
-        self, hand: Hand, pick: str, bytes_max: int, *, now_s: float, ahead_bytes: float
+        self,
+        hand: Hand,
+        pick: str,
+        bytes_max: int,
+        keys_min: int,
+        *,
+        now_s: float,
+        ahead_bytes: float,
     ) -> Slots:
         columns = self._columns
         if not columns.count:
@@ -283,6 +307,8 @@ class KeyBook:
         part = PARTITIONS[self._config.partition](look)
         chosen = PICKS[pick](look, part, count_max, self._chance)
         chosen = chosen[np.cumsum(columns.sizes[chosen]) <= bytes_max]
+        if len(chosen) < min(keys_min, len(part.primary)):
+            chosen = chosen[:0]
         hand.send(chosen)
         return chosen
 

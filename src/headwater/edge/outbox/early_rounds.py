@@ -1,0 +1,200 @@
+"""When keys of an open pane leave, and how many: one query at one site.
+
+The books of its open panes (``early.key_book``) hear each batch. At the first reading of a round
+they are asked which keys go now, if that helps anybody: as far as what would be left for the flush
+after the close takes the way longer than ``early_worth_s``, and no more than the way carries in a
+round. Where nothing is known of the way, or the last flush was short, no reading is asked for and
+nothing leaves early.
+
+What the books know is lost with the process, and may be wrong: they choose, and the cube knows what
+was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from headwater.algebra.far_times import NEVER_DUE_S
+from headwater.algebra.panes import MICROS
+from headwater.algebra.remainders.withholding import Added
+from headwater.edge.closing.closing import SourceClock
+from headwater.edge.outbox.early.early_config import EarlyConfig
+from headwater.edge.outbox.early.key_book import KeyBook
+from headwater.edge.outbox.early.key_past import KeyPast
+from headwater.edge.outbox.early.look import Measure
+from headwater.edge.outputs import MakeEarly, UpdatesMade
+from headwater.edge.query_state import News, QueryState
+from headwater.edge.record import RUNNING
+from headwater.edge.report import PaneKeys
+from headwater.plan.query import Query
+
+BOOKS_MAX = 64
+"""Open panes of one query whose keys are followed; of further ones nothing leaves early."""
+
+
+class EarlyRounds:
+    def __init__(self, state: QueryState) -> None:
+        self._state = state
+        query = state.query
+        self.count = query.round_count
+        self._pane_s = query.window.pane_us / MICROS
+        self._round_s = self._pane_s / self.count
+        self._measures = _measures(query)
+        self._config = EarlyConfig(
+            outbox_keys_max=state.config.outbox_keys_max,
+            partition="size" if query.tolerates is None else "error",
+        )
+        self._past = KeyPast(self._config, column_count=len(self._measures))
+        self._books: dict[int, KeyBook] = {}
+        self._rounds_done: dict[int, int] = {}
+        self._flush_bytes = 0.0
+        """Of the newest pane that was closed, had nothing left early."""
+        self._rate: float | None = None
+        """Of the way to the root, in bytes a second, as it was told last."""
+        self.keys_sent = 0
+        """Each time counted."""
+        self.keys_again = 0
+        """Of them those that had left before in the same pane."""
+
+    @property
+    def is_used(self) -> bool:
+        return self.count > 1
+
+    def hear(self, batch: PaneKeys, *, now_s: float) -> None:
+        """A batch had these keys of a pane that is open."""
+        state = self._state
+        if not self.is_used or batch.pane < state.record.lowest_unclosed():
+            return
+        book = self._books.get(batch.pane)
+        if book is None:
+            if len(self._books) >= BOOKS_MAX:
+                return
+            book = self._books[batch.pane] = KeyBook(
+                self._measures,
+                self._past,
+                self._config,
+                start_s=self._start_s(batch.pane),
+                pane_s=self._pane_s,
+                chance=np.random.default_rng(0),
+            )
+        book.add(
+            batch.keys,
+            batch.values,
+            records=batch.records,
+            row_bytes=batch.row_bytes,
+            now_s=state.time.of(now_s),
+        )
+
+    def close(self) -> None:
+        """Some panes may be closed now: what they teach is learned, and their books go."""
+        if not self._books:
+            return
+        closed_through = self._state.record.lowest_unclosed()
+        for pane in sorted(pane for pane in self._books if pane < closed_through):
+            book = self._books.pop(pane)
+            self._rounds_done.pop(pane, None)
+            book.close()
+            self._flush_bytes = book.due_bytes()
+            self.keys_again += book.again
+            book.end(totals_sent=np.zeros(len(self._measures)))
+
+    def next_moment_s(self, read_s: float) -> float:
+        """The next end of a round after this time, at which a reading would help; by the time that
+        panes are numbered by."""
+        if not self.is_used or not self._is_worth(self._flush_bytes):
+            return NEVER_DUE_S
+        window = self._state.query.window
+        pane = window.pane_at(round(read_s * MICROS))
+        at = self._round_at(pane, read_s) + 1
+        return self._start_s(pane) + at * self._round_s
+
+    def cuts(
+        self,
+        clock: SourceClock,
+        *,
+        now_s: float,
+        has_room: Callable[[str], bool],
+        rate: Callable[[str], float | None],
+    ) -> list[MakeEarly]:
+        """What leaves now; asked when nothing is to be closed."""
+        state = self._state
+        if not self.is_used:
+            return []
+        self._rate = rate(state.id)
+        if self._rate is None or not (self._books and self._may_send() and has_room(state.id)):
+            return []
+        read_s = state.time.of_source(clock).read_through_s
+        return [] if read_s is None else self._choose(read_s, self._rate, now_s=now_s)
+
+    def take(self, done: UpdatesMade, *, now_s: float) -> list[int]:
+        """What came of a cut, to be sent now. The pane may have been given up since."""
+        state = self._state
+        state.hear(News.WORK)
+        if done.pane < state.record.lowest():
+            return []
+        return state.book.made_early(done, now_s=now_s)
+
+    def _choose(self, read_s: float, rate: float, *, now_s: float) -> list[MakeEarly]:
+        """``read_s``: all up to there is read, by the time that panes are numbered by."""
+        time_s = self._state.time.of(now_s)
+        found: list[MakeEarly] = []
+        for pane, book in sorted(self._books.items()):
+            if not self._is_due(pane, read_s=read_s, time_s=time_s):
+                continue
+            keys = book.take(
+                int(self._budget_bytes(pane, book, rate, time_s)),
+                now_s=time_s,
+                ahead_bytes=rate * max(0.0, self._start_s(pane) + self._pane_s - time_s),
+                keys_min=self._state.config.early_keys_min,
+            )
+            if len(keys):
+                self.keys_sent += len(keys)
+                self._state.book.cutting[pane] = None
+                found.append(MakeEarly(self._state.id, pane, keys))
+        return found
+
+    def _may_send(self) -> bool:
+        record = self._state.record
+        is_steady = record.status == RUNNING and not record.past and not record.awaits_greeting
+        return is_steady and self._state.is_live
+
+    def _is_due(self, pane: int, *, read_s: float, time_s: float) -> bool:
+        """A round has ended since the last time, all of it is read, and the pane goes on."""
+        state, at = self._state, self._round_at(pane, read_s)
+        is_busy = pane in state.book.cutting or pane in state.book.making
+        is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
+        if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:
+            return False
+        self._rounds_done[pane] = at
+        return True
+
+    def _budget_bytes(self, pane: int, book: KeyBook, rate: float, time_s: float) -> float:
+        """As far as the flush would last too long, and as much as the way carries in a round."""
+        left = max(0.0, 1.0 - (time_s - self._start_s(pane)) / self._pane_s)
+        expected = book.waiting_bytes() + left * self._flush_bytes
+        excess = expected - rate * self._state.config.early_worth_s
+        return max(0.0, min(excess, rate * self._round_s))
+
+    def _is_worth(self, flush_bytes: float) -> bool:
+        rate = self._rate
+        return rate is not None and flush_bytes > rate * self._state.config.early_worth_s
+
+    def _round_at(self, pane: int, time_s: float) -> int:
+        """How many rounds of the pane have ended; the last one ends with the close."""
+        ended = int((time_s - self._start_s(pane)) // self._round_s)
+        return max(0, min(ended, self.count - 1))
+
+    def _start_s(self, pane: int) -> float:
+        return self._state.query.window.pane_start_us(pane) / MICROS
+
+
+def _measures(query: Query) -> tuple[Measure, ...]:
+    """By what keys matter: the columns that an error is asked of, or all that add up."""
+    tolerance, panes = query.tolerates, query.window.panes_per_window
+    if tolerance is None:
+        return tuple(Measure(Added()) for _ in query.early_measures) or (Measure(Added()),)
+    return tuple(
+        Measure(Added(), one.bound, tolerance.share(one, panes=panes)) for one in tolerance.columns
+    )

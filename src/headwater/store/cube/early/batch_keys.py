@@ -1,0 +1,25 @@
+"""The keys of a batch, pane by pane, for whoever chooses those that leave before the close."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headwater.algebra.remainders.early_rows import EarlyRows
+from headwater.edge.report import PaneKeys
+from headwater.store.cube.batch_rows import BatchRows
+
+
+def keys_of(rows: BatchRows, early: EarlyRows | None) -> tuple[PaneKeys, ...]:
+    """None are told where the query sends nothing early."""
+    if early is None or not rows.runs:
+        return ()
+    hashes, values = early.hashes(rows.table), early.values(rows.table)
+    row_bytes = max(1, rows.table.nbytes // rows.table.num_rows)
+    found = []
+    for run in rows.runs:
+        stretch = slice(run.first_row, run.first_row + run.rows)
+        keys, at = np.unique(hashes[stretch], return_inverse=True)
+        by_key = [np.bincount(at, one, len(keys)) for one in values[:, stretch]]
+        records = np.bincount(at, minlength=len(keys)).astype(np.float64)
+        found.append(PaneKeys(run.pane, keys, np.stack(by_key), records, row_bytes))
+    return tuple(found)

@@ -1,0 +1,228 @@
+"""Keys of an open pane that leave at the ends of rounds: an edge over a real cube.
+
+::
+
+    pane 121    |1210 ----- 1212.5 ----- 1215 ----- 1217.5 ----- 1220|  disorder 2 s
+                              rounds of 2.5 s                           close
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from edge_site import EdgeSite
+from hypothesis import given
+from hypothesis import strategies as st
+from store_kit import QUERY, CubeUser, counts_of, query_of
+
+from headwater.algebra.far_times import NEVER_DUE_S
+from headwater.algebra.remainders.early_rows import EarlyRows
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.withhold import Allowance
+from headwater.algebra.rows.columns import Column
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
+from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.config import EdgeConfig
+from headwater.edge.outputs import MakeEarly, Send
+from headwater.edge.report import BatchReport
+from headwater.plan.query import ROUND_S_MIN, ROUNDS_PER_PANE_MAX, Query
+
+TOLERANCE = Tolerance((ToleratedColumn("hits", "n", ErrorForm.TOTAL, 0.02),), Finally.BOUNDED)
+PAGES = tuple((f"/{n}", 10) for n in range(40))
+SLOW = 200.0
+
+
+class Site(EdgeSite):
+    def batch(self, pane: int, *pages: tuple[str, int], now_s: float) -> None:
+        """These rows are read, and all up to now is."""
+        self.user.clock.now_s = now_s
+        report = self.user.commit(*((pane, page, n) for page, n in pages))
+        report = msgspec.structs.replace(report, read_through_s=now_s)
+        self.edge.batch_committed(report, now_s=now_s)
+        self.tick(now_s=now_s)
+
+    def read(self, *, now_s: float) -> None:
+        report = BatchReport(self.query.source_name, read_through_s=now_s)
+        self.edge.batch_committed(report, now_s=now_s)
+        self.tick(now_s=now_s)
+        self.tick(now_s=now_s + 0.1)
+
+    def again(self, *, now_s: float) -> None:
+        self.user.reopen()
+        self.start(now_s=now_s)
+        self.read(now_s=now_s)
+
+    @property
+    def cuts(self) -> list[MakeEarly]:
+        return [one for one in self.writes if isinstance(one, MakeEarly)]
+
+    def of(self, pane: int) -> list[Send]:
+        return [one for one in self.sends if one.pane == pane]
+
+    def rows(self, pane: int, update: int) -> dict[str, int]:
+        return counts_of(self.user.cube.rows(QUERY, pane, ((update, update),)))
+
+
+@pytest.fixture
+def site(open_cube: Callable[..., CubeUser]) -> Site:
+    user = open_cube(
+        early_of=lambda query: EarlyRows(("page",), ("n",)),
+        allowance_of=lambda query: Allowance(TOLERANCE, 3),
+    )
+    user.install()
+    site = Site(user)
+    site.query = msgspec.structs.replace(site.query, tolerance=TOLERANCE, rounds=4)
+    site.config = EdgeConfig(early_keys_min=1)
+    site.start(now_s=1_000.0)
+    return site
+
+
+def learn(site: Site) -> None:
+    """Pane 120 is closed with a flush that takes this link long; 200 s on all clocks stand."""
+    site.batch(120, *PAGES, now_s=1_205.0)
+    site.rate = SLOW
+    site.read(now_s=1_212.2)
+
+
+def test_keys_leave_at_the_end_of_a_round_and_the_close_says_how_many_updates_there_are(
+    site: Site,
+) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert [one.pane for one in site.cuts] == [121]
+    (early,) = site.of(121)
+    assert early.lane is Lane.LIVE
+    (part,) = early.coverage.parts
+    assert (part.updates, part.closed_at) == (((1, 1),), None)
+    assert early.coverage.is_early
+    site.batch(121, ("/0", 5), now_s=1_216.0)
+    site.read(now_s=1_222.2)
+    close = site.of(121)[-1]
+    (part,) = close.coverage.parts
+    assert (part.updates, part.closed_at) == (((2, 2),), 2)
+    sent, left = site.rows(121, 1), site.rows(121, 2)
+    assert sum(sent.values()) + sum(left.values()) == 400
+    assert sent.keys() & left.keys() == set()
+    (kept,) = close.coverage.withheld
+    assert (kept.total, kept.of) == (5.0, 405.0), "what has come of /0 since is within the error"
+
+
+def test_nothing_leaves_early_where_nobody_knows_what_the_link_carries(site: Site) -> None:
+    learn(site)
+    site.rate = None
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert site.cuts == []
+    assert site.of(121) == []
+
+
+def test_nothing_leaves_early_and_no_reading_is_wanted_over_a_fast_link(site: Site) -> None:
+    learn(site)
+    site.rate = 1e9
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert site.cuts == []
+    wanted_s = site.edge.next_wanted_s(site.query.source_name, after_s=1_215.1, now_s=1_215.1)
+    assert wanted_s == pytest.approx(1_222.0)
+
+
+def test_a_reading_is_wanted_at_the_end_of_a_round_where_the_flush_is_long(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_213.0)
+    wanted_s = site.edge.next_wanted_s(site.query.source_name, after_s=1_213.0, now_s=1_213.0)
+    assert wanted_s == pytest.approx(1_215.0)
+
+
+def test_a_round_has_one_cut(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    site.batch(121, *PAGES, now_s=1_216.0)
+    assert len(site.cuts) == 1
+    site.batch(121, *PAGES, now_s=1_217.6)
+    assert len(site.cuts) == 2
+
+
+def test_few_keys_do_not_leave_while_more_wait(site: Site) -> None:
+    site.config = EdgeConfig(early_keys_min=1_000)
+    site.start(now_s=1_000.0)
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert len(site.cuts) <= 1
+    assert all(len(one.keys) == len(PAGES) for one in site.cuts), "all that matter, or none"
+
+
+def test_after_a_restart_the_pane_is_open_and_its_close_counts_all(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    site.again(now_s=1_216.0)
+    site.sends.clear()
+    acknowledge(site, now_s=1_260.0)
+    site.tick(now_s=1_260.1)
+    assert all(part.closed_at is None for one in site.of(121) for part in one.coverage.parts)
+    site.close(121)
+    assert [one.updates for one in site.of(121)][-1] == ((2, 2),)
+    assert site.of(121)[-1].coverage.parts[0].closed_at == 2
+
+
+def test_an_open_pane_that_the_root_holds_updates_of_is_no_cause_for_alarm(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    acknowledge(site, held=(121,), now_s=1_216.0)
+    site.tick(now_s=1_216.1)
+    assert not any(state.alarms for state in site.states)
+
+
+def test_what_the_root_lacks_of_an_open_pane_comes_again_and_says_that_it_is_open(
+    site: Site,
+) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    site.sends.clear()
+    acknowledge(site, now_s=1_250.0)
+    site.tick(now_s=1_250.1)
+    (spare,) = site.of(121)
+    assert spare.lane is Lane.SPARE
+    assert spare.coverage.parts[0].closed_at is None
+
+
+def acknowledge(site: Site, *, held: tuple[int, ...] = (), now_s: float) -> None:
+    panes = tuple(PaneHeld(pane, 1 << 1) for pane in held)
+    head = Acknowledgement(
+        query=str(site.query.id),
+        root_incarnation=1,
+        number=len(site.sends) + round(now_s),
+        done_through=120,
+        held=(),
+        listed=((120, FOREVER),),
+        clock_s=now_s,
+    )
+    site.edge.receive_ack(with_leaves(head, panes=panes, extra=(), greetings=()), now_s=now_s)
+
+
+def keyed(**fields: object) -> Query:
+    return msgspec.structs.replace(query_of(), begin_pane=100, **fields)
+
+
+@given(rounds=st.integers(1, 1_000))
+def test_rounds_are_few_and_not_short(rounds: int) -> None:
+    query = keyed(rounds=rounds)
+    assert 1 <= query.round_count <= min(rounds, ROUNDS_PER_PANE_MAX)
+    assert 10.0 / query.round_count >= ROUND_S_MIN
+
+
+def test_only_what_merges_like_two_batches_leaves_early() -> None:
+    assert keyed(tolerance=TOLERANCE).round_count == 8
+    assert keyed().round_count == 1, "nobody has asked for it"
+    assert keyed(rounds=4, ends=True).round_count == 1
+    nested = msgspec.structs.replace(query_of().program, keys=(Column("k", "array<bigint>"),))
+    assert keyed(rounds=4, program=nested).round_count == 1
+    rows = msgspec.structs.replace(query_of().program, keys=())
+    assert keyed(rounds=4, program=rows).round_count == 1
+
+
+def test_a_query_that_sends_nothing_early_wants_nothing(site: Site) -> None:
+    site.query = keyed()
+    site.start(now_s=1_000.0)
+    assert site.edge._edges[str(site.query.id)].early.next_moment_s(1_201.0) == NEVER_DUE_S
