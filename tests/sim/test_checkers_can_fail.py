@@ -26,6 +26,7 @@ from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outbox.sending import Sending
 from headwater.edge.words.telling import Telling
 from headwater.overlay.carry.ack_relay import AckRelay
+from headwater.overlay.carry.summary_entry import SummaryEntry
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.wakefulness import Wakefulness
@@ -198,16 +199,11 @@ def relay_merges_what_overlaps(patch: Patch) -> None:
     def merge(self: Coverage, other: Coverage) -> Coverage:
         return Coverage(
             whole=self.whole | other.whole, empty=self.empty | other.empty, tag=self.tag ^
-            other.tag, parts=self.parts + other.parts,
+            other.tag, parts=self.parts + other.parts, groups=self.groups + other.groups,
         )  # fmt: skip
 
-    entry_for = TimeSpaceList._entry_for
-
-    def first_entry(self: TimeSpaceList, summary, query, sites, size, *, may_merge):  # type: ignore[no-untyped-def]
-        return entry_for(self, summary, query, 0, size, may_merge=may_merge)
-
     patch.setattr(Coverage, "merge", merge)
-    patch.setattr(TimeSpaceList, "_entry_for", first_entry)
+    patch.setattr(SummaryEntry, "has_place_for", lambda self, coverage: True)
 
 
 def site_repairs_in_the_open(patch: Patch) -> None:
