@@ -53,7 +53,7 @@ def test_a_stream_is_the_same_when_it_means_the_same(tmp_path: Path, rewritten: 
 
 CHANGES = {
     "another column": BY_ONE.replace("AS n", "AS number"),
-    "another lateness": BY_ONE.replace("pages AS", "pages WITH (lateness = '3s') AS"),
+    "another disorder": BY_ONE.replace("pages AS", "pages WITH (disorder = '3s') AS"),
     "another begin": BY_ONE.replace("pages AS", "pages WITH (begin = 'earliest') AS"),
     "another root": BY_ONE.replace("pages AS", "pages WITH (root = 'rome') AS"),
     "several roots": BY_TWO,
