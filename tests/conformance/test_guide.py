@@ -23,8 +23,8 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 PAGES = {
     "sql.md": "access",
     "recipes.md": "access",
-    "how_exact_how_soon.md": "downloads",
     "fidelity.md": "access",
+    "how_exact_how_soon.md": "downloads",
 }
 """With the source that most of a page's streams read."""
 STREAMS_MIN = 3

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 from sqlglot import exp
 
 from headwater.algebra.rows.columns import Column, Folding
@@ -30,10 +30,9 @@ from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
-from headwater.sql.read.answering import FirstAnswer, read_demand, read_first_answer
+from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.sequences import check_sequence, read_sequence_grid, read_sequence_stay
 from headwater.sql.read.sources import compile_source
@@ -228,7 +227,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             tolerance=tolerated_columns(
                 split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
             ),
-            waits=_waits(options, ends=among.ends),
+            waits=read_waits(options, ends=among.ends),
             demand=read_demand(options, window),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
@@ -242,11 +241,6 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         _check(query, stream, text)
         queries.append(query)
     return queries
-
-
-def _waits(options: Options, *, ends: bool) -> bool | UnsetType:
-    """A finite input has no deadline to wait for."""
-    return (read_first_answer(options) is FirstAnswer.DEADLINE and not ends) or UNSET
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:

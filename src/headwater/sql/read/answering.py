@@ -56,6 +56,11 @@ def read_first_answer(options: Options) -> FirstAnswer:
     return FirstAnswer(word)
 
 
+def read_waits(options: Options, *, ends: bool) -> bool | UnsetType:
+    """A finite input has no deadline to wait for. Raises ``QueryRefused``."""
+    return (read_first_answer(options) is FirstAnswer.DEADLINE and not ends) or UNSET
+
+
 def read_deadline_s(options: Options, *, disorder_s: float, revise_for_s: float) -> float:
     """How long after its end a window is answered at the latest. Raises ``QueryRefused``."""
     given = [name for name in ("deadline", "staleness") if name in options.names()]
