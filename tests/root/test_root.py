@@ -967,7 +967,7 @@ def test_where_there_are_places_for_all_the_newest_come_first():
 
 
 def test_only_closes_that_count_are_kept():
-    """Site 0 is held in life A; a relay brings a close of another life of it, with one of site 1."""
+    """Site 0 is held in life A; a relay brings a close of another of its lives, and site 1."""
     root = desk()
     root.receive(part(root.query, 0, 0, [1], of=A), now_s=11.0)
     other = Coverage.of_part(0, A + 1, updates=(), closed_at=2)

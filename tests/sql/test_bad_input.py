@@ -189,7 +189,7 @@ ERRORS = {
     ),
     "an average": (
         "SELECT domain, avg(ms) AS a FROM access GROUP BY {W}, domain",
-        "1 %", "neither a count nor a sum", "a stream of its own",
+        "1 %", "neither a count nor a sum nor a maximum", "a stream of its own",
     ),
     "what is computed of counts": (
         "SELECT domain, count(*) + 1 AS n FROM access GROUP BY {W}, domain",
@@ -209,7 +209,7 @@ ERRORS = {
     ),
     "LIMIT": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain ORDER BY n LIMIT 3",
-        "5", "choose rows by values that may be off", "leave",
+        "5", "LIMIT leaves out rows by what may be off", "ORDER BY column DESC LIMIT n",
     ),
     "no keys": (
         "SELECT count(*) AS n FROM access GROUP BY {W}", "5", "questions without keys", "leave",

@@ -165,8 +165,7 @@ class Query(msgspec.Struct, frozen=True):
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
-        added = tuple(one.name for one in self.program.partials if one.merge == "sum")
-        fault = tolerance.fault(added)
+        fault = tolerance.fault({one.name: one.merge for one in self.program.partials})
         if fault is not None:
             raise ValueError(f"{where}: {fault}")
         has_groups = self.program.folding is msgspec.UNSET and self.program.first is msgspec.UNSET

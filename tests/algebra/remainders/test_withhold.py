@@ -58,9 +58,48 @@ def test_an_absolute_bound_is_dealt_out_to_sites_and_panes() -> None:
     assert found.remainders[0].total == 0.0
 
 
+def largest(size: float) -> Allowance:
+    column = ToleratedColumn("n", "n", ErrorForm.ABSOLUTE, size, is_largest=True)
+    return Allowance(Tolerance((column,), Finally.BOUNDED, 4), 2)
+
+
+def test_of_a_maximum_every_site_and_pane_has_the_whole_bound_and_the_worst_counts() -> None:
+    found = split(pages(n=[30, 81, 80, 90]), largest(80.0))
+    assert names(found.rest) == ["/0", "/2"]
+    (kept,) = found.remainders
+    assert kept == Remainder(largest=80.0, keys=2, is_worst=True)
+    assert kept.merged(Remainder(largest=70.0, keys=1, is_worst=True)).largest == 80.0
+
+
+@given(st.lists(st.lists(st.integers(0, 99), min_size=2, max_size=6), min_size=1, max_size=5))
+def test_an_answer_of_maxima_is_never_off_by_more_than_it_states(sites: list[list[int]]) -> None:
+    """A list for each site or pane, with the maximum of each key in it."""
+    stated: tuple[Remainder, ...] = ()
+    seen: dict[str, int] = {}
+    truth: dict[str, int] = {}
+    for values in sites:
+        rows = pages(n=values)
+        found = withhold(rows, largest(40.0))
+        stated = merge_remainders(stated, () if found is None else found.remainders)
+        for which, table in ((truth, rows), (seen, rows if found is None else found.sent)):
+            for key, value in zip(names(table), table.column("n").to_pylist(), strict=True):
+                which[key] = max(which.get(key, 0), value)
+    off = max(value - seen.get(key, 0) for key, value in truth.items())
+    assert off <= (stated[0].largest if stated else 0.0) <= 40.0
+
+
+def test_what_a_site_says_of_a_maximum_is_believed_as_the_worst_alone() -> None:
+    """Added up it would be too large, and of a sum the worst alone too small."""
+    worst, added = Remainder(keys=1, is_worst=True), Remainder(keys=1)
+    assert largest(8.0).tolerance.is_stated_by((worst,))
+    assert not largest(8.0).tolerance.is_stated_by((added,))
+    assert not allowance(("n", ErrorForm.ABSOLUTE, 8.0)).tolerance.is_stated_by((worst,))
+
+
 @pytest.mark.parametrize(
     ("rows", "asked"),
     [
+        pytest.param(pages(n=[-1, 2, 3]), largest(9.0), id="a maximum below nothing"),
         pytest.param(
             pages(n=[1, 99]), allowance(("n", ErrorForm.VALUE, 0.5)), id="each value needs all"
         ),

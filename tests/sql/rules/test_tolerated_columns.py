@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import UNSET
 
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance
+from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import ERROR
@@ -22,8 +24,17 @@ SELECT = (
 )
 
 
-def compiled(options: str, *, sites: tuple[str, ...] = ("a", "b", "c")) -> Query:
-    text = f"{SOURCE} CREATE STREAM s WITH ({options}) AS {SELECT}"
+def compiled(
+    options: str,
+    *,
+    sites: tuple[str, ...] = ("a", "b", "c"),
+    rest: str = "",
+    summed: str = "greatest(bytes, 0)",
+    select: str = "",
+) -> Query:
+    call = select or f"sum({summed}) AS b"
+    select = SELECT.replace("sum(greatest(bytes, 0)) AS b", call)
+    text = f"{SOURCE} CREATE STREAM s WITH ({options}) AS {select} {rest}"
     (query,) = compile_statements(text, root="a", installer="a", next_counter=1, known_sites=sites)
     return query
 
@@ -84,3 +95,94 @@ def test_without_an_error_nothing_of_it_is_in_the_plan() -> None:
 )
 def test_explain_says_how_it_is_split_and_what_it_saves(options: str, said: str) -> None:
     assert said in explain(compiled(options))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "abs(bytes)",
+        "coalesce(abs(bytes), 0)",
+        "greatest(bytes, 0)",
+        "abs(bytes) * 2 + 1",
+        "length(domain) / 3",
+        "CAST(abs(bytes) AS DOUBLE)",
+    ],
+)
+def test_a_share_is_of_what_surely_has_no_negative_values(value: str) -> None:
+    assert compiled("error = '1 % of total'", summed=value).tolerates is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "coalesce(bytes, 0)",
+        "greatest(bytes, bytes + 1)",
+        "abs(bytes) - 5",
+        "-abs(bytes)",
+        "abs(bytes) * -1",
+    ],
+)
+def test_of_what_may_be_negative_no_share_is_asked_for(value: str) -> None:
+    with pytest.raises(QueryRefused, match="`b` may have negative values"):
+        compiled("error = '1 % of total'", summed=value)
+
+
+def test_the_largest_rows_may_be_asked_for_and_answers_say_which_are_sure() -> None:
+    query = compiled("error = '1 % of total'", rest="ORDER BY b DESC, domain LIMIT 10")
+    assert query.tolerates is not None
+    assert query.tolerates.chosen == ChosenRows("b", 10, is_never_negative=True)
+    assert "which of their 10 rows may not be the largest" in explain(query)
+    assert FlatQuery.of(query).query() == query
+
+
+def test_an_order_leaves_no_row_out() -> None:
+    query = compiled("error = '1 % of total'", rest="ORDER BY domain")
+    assert query.tolerates is not None
+    assert query.tolerates.chosen is UNSET
+
+
+def test_a_sum_that_may_be_negative_is_known_as_such() -> None:
+    query = compiled("error = '600'", rest="ORDER BY b DESC LIMIT 3", summed="bytes")
+    assert query.tolerates is not None
+    assert query.tolerates.chosen == ChosenRows("b", 3, is_never_negative=False)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "ORDER BY hits LIMIT 10",
+        "ORDER BY domain DESC LIMIT 10",
+        "LIMIT 10",
+        "ORDER BY hits DESC LIMIT 10 OFFSET 5",
+        "HAVING count(*) > 5",
+        "QUALIFY row_number() OVER (PARTITION BY window ORDER BY count(*) DESC) <= 3",
+    ],
+)
+def test_rows_that_what_is_kept_back_could_choose_otherwise_are_refused(rest: str) -> None:
+    with pytest.raises(QueryRefused, match=r"ORDER BY column DESC LIMIT n"):
+        compiled("error = '1 % of total'", rest=rest)
+
+
+@pytest.mark.parametrize("of", ["abs(bytes)", "greatest(bytes, 0)", "length(domain)"])
+def test_a_maximum_of_what_is_never_negative_may_be_off_by_a_number(of: str) -> None:
+    select = f"max({of}) AS top"
+    query = compiled("error = 'hits: 1 % of total, top: 600'", select=select)
+    assert query.tolerates is not None
+    found = query.tolerates.columns[1]
+    assert (found.column, found.size, found.is_largest) == ("top", 600.0, True)
+    assert query.tolerates.share(found, panes=2) == 600.0
+    assert "600: at every site and in every pane, since the worst counts" in explain(query)
+
+
+@pytest.mark.parametrize(
+    ("select", "error"),
+    [
+        ("max(bytes) AS top", "top: 600"),
+        ("max(domain) AS top", "top: 600"),
+        ("max(abs(bytes)) AS top", "top: 1 % of total"),
+        ("max(abs(bytes)) AS top", "top: 1 %"),
+    ],
+)
+def test_another_maximum_is_refused_with_what_to_write(select: str, error: str) -> None:
+    with pytest.raises(QueryRefused, match=r"write max\(abs\(…\)\)"):
+        compiled(f"error = 'hits: 5, {error}'", select=select)

@@ -24,6 +24,7 @@ import structlog
 
 from headwater.agent.answers.bag_groups import unfolded_bytes
 from headwater.agent.answers.large_answers import LargeAnswers
+from headwater.agent.answers.uncertain import with_uncertain
 from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
 from headwater.algebra.rows.arrow_rows import Groups
@@ -212,7 +213,11 @@ class AnswerRunner:
                 request.window,
                 request.revision,
                 answer.kept_through,
-                request.envelope.without(left_out.get(request.window, LeftOut())),
+                with_uncertain(
+                    request.envelope.without(left_out.get(request.window, LeftOut())),
+                    query,
+                    rows.get(request.window),
+                ),
             )
             for request in answer.requests
         ]

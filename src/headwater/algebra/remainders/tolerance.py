@@ -7,7 +7,7 @@ remainder for each column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from math import isfinite
 from typing import Annotated
@@ -41,10 +41,24 @@ class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
     """What of a summary's row it goes by."""
     form: ErrorForm
     size: float
+    is_largest: bool = False
+    """A maximum of values that are never negative: of several sites the worst error counts, and
+    all may be off by the whole bound."""
 
     @property
     def bound(self) -> ErrorBound:
         return ErrorBound(self.form, self.size)
+
+
+class ChosenRows(msgspec.Struct, frozen=True, array_like=True):
+    """An answer has only the rows that are largest by one of these columns: ORDER BY column DESC
+    LIMIT n."""
+
+    column: Name
+    """As the answer calls it."""
+    count: Annotated[int, Meta(ge=1)]
+    is_never_negative: bool
+    """What is kept back can only be missing, and makes no value too large."""
 
 
 class Tolerance(msgspec.Struct, frozen=True):
@@ -57,26 +71,37 @@ class Tolerance(msgspec.Struct, frozen=True):
     sites: Annotated[int, Meta(ge=0)] = 0
     """Among how many an absolute bound is dealt out, at least all that are asked; 0: nobody knows,
     and nothing is withheld by one."""
+    chosen: ChosenRows | msgspec.UnsetType = msgspec.UNSET
+    """Which rows an answer has; unset: all."""
 
-    def fault(self, partials: tuple[str, ...]) -> str | None:
-        """What is wrong with it, whoever has written it; None: nothing. ``partials`` are those that
-        a site can withhold by, by name."""
+    def fault(self, partials: Mapping[str, str]) -> str | None:
+        """What is wrong with it, whoever has written it; None: nothing. ``partials`` are the
+        query's, by name, with the rules that they merge by."""
         for one in self.columns:
             size_max = float("inf") if one.form is ErrorForm.ABSOLUTE else 1.0
             if not isfinite(one.size) or not 0.0 < one.size <= size_max:
                 return f"error of {one.column}: wanted a number above 0, got {one.size}"
-            if one.partial not in partials:
-                return f"error of {one.column}: wanted one of {list(partials)}, got {one.partial!r}"
+            if one.is_largest and one.form is not ErrorForm.ABSOLUTE:
+                return f"error of {one.column}: wanted a number for a maximum, got {one.form}"
+            rule = "max" if one.is_largest else "sum"
+            known = [name for name, merge in partials.items() if merge == rule]
+            if one.partial not in known:
+                return f"error of {one.column}: wanted one of {known}, got {one.partial!r}"
         return None
 
     def share(self, column: ToleratedColumn, *, panes: int) -> float:
         """What one of the sites may keep back of a group in one of a window's panes, of an absolute
-        bound: dealt out evenly, so that all together keep it."""
+        bound: dealt out evenly, so that all together keep it; of a maximum all of it."""
+        if column.is_largest:
+            return column.size
         return column.size / panes / self.sites if self.sites else 0.0
 
     def is_stated_by(self, remainders: Remainders) -> bool:
         """Whether they can be what its sites have said."""
-        return len(remainders) == len(self.columns) and not any(r.is_worst for r in remainders)
+        if len(remainders) != len(self.columns):
+            return False
+        pairs = zip(remainders, self.columns, strict=True)
+        return all(said.is_worst == one.is_largest for said, one in pairs)
 
     def lines(self) -> Iterator[str]:
         """For people, a sentence each."""

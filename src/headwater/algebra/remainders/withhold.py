@@ -85,7 +85,13 @@ def withhold(
         return None
     rest = np.sort(order[sent:])
     remainders = tuple(
-        _remainder(v, v[rest], sent=float(sent.sum()), is_rounded=_is_rounded(rows, one))
+        _remainder(
+            v,
+            v[rest],
+            sent=float(sent.sum()),
+            is_rounded=_is_rounded(rows, one),
+            is_worst=one.is_largest,
+        )
         for one, sent, v in zip(columns, before, values, strict=True)
     )
     return Withheld(rows.take(pa.array(order[:sent])), rows.take(pa.array(rest)), remainders)
@@ -95,6 +101,8 @@ def _allowed(column: ToleratedColumn, values: Floats, allowance: Allowance) -> f
     """Of each group's value, by all values of the pane; 0: nothing of it may stay."""
     if not np.isfinite(values).all():
         return 0.0
+    if column.is_largest and (values < 0.0).any():
+        return 0.0  # another site may have sent less than nothing, and then nobody knows
     if column.form is ErrorForm.ABSOLUTE:
         return allowance.tolerance.share(column, panes=allowance.panes)
     if column.form is ErrorForm.VALUE or (values < 0.0).any():
@@ -108,12 +116,15 @@ def _is_rounded(rows: pa.Table, column: ToleratedColumn) -> bool:
     return bool(pa.types.is_floating(kind)) or (pa.types.is_decimal(kind) and kind.scale > 0)
 
 
-def _remainder(values: Floats, rest: Floats, *, sent: float, is_rounded: bool) -> Remainder:
+def _remainder(
+    values: Floats, rest: Floats, *, sent: float, is_rounded: bool, is_worst: bool
+) -> Remainder:
     largest = float(np.abs(rest).max())
     is_sure = not is_rounded and largest < WHOLE_MAX
     return Remainder(
         largest=largest if is_sure else largest * (1.0 + ROUNDING),
-        total=float(rest.sum()),
+        total=0.0 if is_worst else float(rest.sum()),
         keys=len(rest),
-        of=max(0.0, float(values.sum()) + sent),
+        of=0.0 if is_worst else max(0.0, float(values.sum()) + sent),
+        is_worst=is_worst,
     )

@@ -20,7 +20,7 @@ from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
-from headwater.root.said.withheld import NONE_STATED, StatedErrors
+from headwater.root.said.withheld import NONE_STATED, StatedErrors, UncertainRows
 
 
 class Trigger(StrEnum):
@@ -210,3 +210,10 @@ class Envelope(msgspec.Struct, frozen=True):
             return self
         left_out = msgspec.structs.replace(left_out, exact_otherwise=self.exact)
         return msgspec.structs.replace(self, exact=False, left_out=left_out)
+
+    def unsure(self, uncertain: UncertainRows | None) -> Envelope:
+        """The same answer, of which these rows may not belong into it."""
+        if uncertain is None:
+            return self
+        withheld = msgspec.structs.replace(self.withheld, uncertain=uncertain)
+        return msgspec.structs.replace(self, withheld=withheld)

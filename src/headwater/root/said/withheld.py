@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+import numpy as np
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance
+from headwater.algebra.remainders.withholding import Floats
 
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
@@ -39,6 +41,26 @@ class StatedError(msgspec.Struct, frozen=True):
         return f"{self.column} may be off by {self.largest:g} ({share}asked: {self.asked}{missed})"
 
 
+class UncertainRows(msgspec.Struct, frozen=True):
+    """Of an answer that has only the largest rows: those that might not be among them."""
+
+    column: str
+    """By which they are the largest."""
+    below: float
+    """Whoever has less than this in it is one of them; all others are sure."""
+    rows: int
+    of: int
+    """Rows of the answer."""
+
+    def text(self) -> str:
+        """
+        >>> UncertainRows("hits", 412.0, 3, 100).text()
+        '3 of 100 rows may not be among the largest: those with hits below 412'
+        """
+        those = f"those with {self.column} below {self.below:g}"
+        return f"{self.rows} of {self.of} rows may not be among the largest: {those}"
+
+
 class StatedErrors(msgspec.Struct, frozen=True):
     """Of one answer."""
 
@@ -47,6 +69,8 @@ class StatedErrors(msgspec.Struct, frozen=True):
     """Rows that were kept back; one that several sites keep back counts for each."""
     follows: bool = False
     """Whether they follow: the answer is revised then."""
+    uncertain: UncertainRows | None = None
+    """Filled in by who publishes the answer; None: every row that it has belongs into it."""
 
     def __bool__(self) -> bool:
         return self.keys > 0
@@ -58,6 +82,8 @@ class StatedErrors(msgspec.Struct, frozen=True):
         yield from (one.text() for one in self.columns)
         later = "they follow" if self.follows else "they stay at their sites"
         yield f"{self.keys} small groups of sites are not in it; {later}"
+        if self.uncertain is not None:
+            yield self.uncertain.text()
 
 
 NONE_STATED = StatedErrors()
@@ -83,6 +109,27 @@ def stated_errors(tolerance: Tolerance | None, withheld: Remainders) -> StatedEr
         )
     keys = max(remainder.keys for remainder in withheld)
     return StatedErrors(tuple(columns), keys, tolerance.finally_ is Finally.EXACT)
+
+
+def uncertain_rows(
+    chosen: ChosenRows, stated: StatedErrors, values: Floats
+) -> UncertainRows | None:
+    """``values`` are those of the answer's rows in the column by which they were chosen; NULL,
+    which an order puts last, is -inf.
+
+    A row that was left out is at most as large as the least one that was not, before what was kept
+    back of it is added; and one that nobody sent is at most as large as that alone. So whoever is
+    larger than both by what may be off is sure. Where values may be negative, so may be what was
+    kept back, and the row itself may be too large by as much.
+    """
+    off = next((one.largest for one in stated.columns if one.column == chosen.column), 0.0)
+    if not stated or not len(values):
+        return None
+    least = float(np.fmin.reduce(values))
+    floor = max(least, 0.0) if len(values) >= chosen.count else 0.0
+    below = floor + off * (1.0 if chosen.is_never_negative else 2.0)
+    rows = int((values < below).sum())
+    return UncertainRows(chosen.column, below, rows, len(values)) if rows else None
 
 
 def _share(remainder: Remainder) -> float:

@@ -1,7 +1,9 @@
 """By which partials sites see how far each column of an answer would be off without a group.
 
 A group that is not sent is off by its whole value in every column, so every column that an
-aggregate makes needs a bound, and must be one whose errors add up: a count or a sum.
+aggregate makes needs a bound, and must be one of which that can be told: a count or a sum, whose
+errors add up, or a maximum of values that are never negative, of which the worst counts. (Of a
+minimum another site may have sent any other value, so what a site lacks bounds nothing.)
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from sqlglot import exp
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.tolerance import (
     WITHHELD_COLUMNS_MAX,
+    ChosenRows,
     Finally,
     Tolerance,
     ToleratedColumn,
@@ -23,11 +26,23 @@ from headwater.algebra.rows.columns import Partial
 from headwater.sql.read.error_option import EVERY_COLUMN
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
-from headwater.sql.tree.nodes import Call, Grouped, Item, Node, Ordered, Shown, Split, the
+from headwater.sql.tree.nodes import (
+    Call,
+    Grouped,
+    Item,
+    Node,
+    Ordered,
+    Ranked,
+    Shown,
+    Split,
+    one,
+    the,
+)
 from headwater.sql.tree.slots import CALL, slot_of
 from headwater.sql.types.call_types import name_of
 
 _COUNTS = ("count", "count_if")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _NEVER_NEGATIVE = ("abs", "length", "char_length", "octet_length", "bit_length", "bit_count")
 
 
@@ -46,10 +61,10 @@ def tolerated_columns(
     if not 0 < len(columns) <= WITHHELD_COLUMNS_MAX:
         raise options.refused(
             "error",
-            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts or sums, got {len(columns)}; "
+            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts, sums or maxima, got {len(columns)}; "
             "leave error out",
         )
-    return Tolerance(columns, finally_, sites)
+    return Tolerance(columns, finally_, sites, _chosen(tree, items, group, options))
 
 
 def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> None:
@@ -62,16 +77,38 @@ def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> 
     if group.sessions is not None or split.hidden or group.sets or not group.keys:
         raise options.refused(
             "error",
-            "wanted groups of counts and sums; sessions, growing states such as count(DISTINCT …), "
-            "grouping sets and questions without keys are sent whole: leave error out",
+            "wanted groups of counts, sums and maxima; sessions, growing states such as "
+            "count(DISTINCT …), grouping sets and questions without keys are sent whole: leave "
+            "error out",
         )
     shown = the(tree, Shown)
-    if shown.having is not None or isinstance(tree, Ordered) or shown.is_distinct:
+    if shown.having is not None or shown.is_distinct or one(tree, Ranked) is not None:
         raise options.refused(
             "error",
-            "HAVING, ORDER BY, LIMIT and DISTINCT choose rows by values that may be off; leave "
-            "them to who reads the answer, or leave error out",
+            "HAVING, DISTINCT and ranks choose rows by values that may be off; leave them to who "
+            "reads the answer, write ORDER BY column DESC LIMIT n, or leave error out",
         )
+
+
+def _chosen(
+    tree: Node, items: list[Item], group: Grouped, options: Options
+) -> ChosenRows | msgspec.UnsetType:
+    """An order alone leaves no row out. Of the largest rows it can be said which are sure, and of
+    no others: the smallest are those that sites keep back."""
+    if not isinstance(tree, Ordered) or tree.limit is None:
+        return UNSET
+    first = tree.terms[0] if tree.terms else None
+    by = next((one for one in items if first is not None and one.name == first.item.name), None)
+    is_falling = first is not None and first.direction.upper().startswith("DESC")
+    if by is None or not is_falling or tree.offset:
+        raise options.refused(
+            "error",
+            "LIMIT leaves out rows by what may be off; beside error write ORDER BY column DESC "
+            f"LIMIT n, without OFFSET{choices('columns', [one.name for one in items])}",
+        )
+    call = _call_of(by, group)
+    assert call is not None, "each of these columns is an aggregate that can be bounded"
+    return ChosenRows(by.name, tree.limit, _is_sure(call))
 
 
 def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Options) -> None:
@@ -79,7 +116,8 @@ def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Op
     for name in asked:
         if name != EVERY_COLUMN and name.lower() not in {known.lower() for known in names}:
             raise options.refused(
-                "error", f"no column `{name[:60]}` of counts or sums{choices('columns', names)}"
+                "error",
+                f"no column `{name[:60]}` of counts, sums or maxima{choices('columns', names)}",
             )
 
 
@@ -94,21 +132,44 @@ def _column(
             f"`{item.name}` has no bound, and without a group it would be off by all of it; "
             f"write 'column: bound' for it too, or leave the column out",
         )
-    found = slot_of(item.expression)
-    call = group.calls[found[1]] if found is not None and found[0] == CALL else None
-    if call is None or call.aggregate.name not in (*_COUNTS, "sum"):
+    call = _call_of(item, group)
+    if call is None or call.aggregate.name not in (*_COUNTS, "sum", "max"):
         raise options.refused(
             "error",
-            f"`{item.name}` is neither a count nor a sum, and how far it would be off nobody can "
-            "say; write a stream of its own for it, without error",
+            f"`{item.name}` is neither a count nor a sum nor a maximum, and how far it would be "
+            "off nobody can say; write a stream of its own for it, without error",
         )
-    _check_sign(item, call, bound, options)
-    return ToleratedColumn(item.name, _partial(call, split).name, bound.form, bound.size)
+    is_largest = call.aggregate.name == "max"
+    (_check_largest if is_largest else _check_sign)(item, call, bound, options)
+    return ToleratedColumn(
+        item.name, _partial(call, split).name, bound.form, bound.size, is_largest
+    )
+
+
+def _check_largest(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    is_number = item.type.split("(")[0] in _NUMBERS
+    if bound.form is not ErrorForm.ABSOLUTE or not is_number or not _is_sure(call):
+        raise options.refused(
+            "error",
+            f"`{item.name}` is a maximum, which has no total and is off by all of it where a group "
+            "is not sent; write max(abs(…)) or max(greatest(…, 0)) of a number, and a number such "
+            "as '500' as its bound",
+        )
+
+
+def _call_of(item: Item, group: Grouped) -> Call | None:
+    """The aggregate that a column is; None: it is something else."""
+    found = slot_of(item.expression)
+    return group.calls[found[1]] if found is not None and found[0] == CALL else None
+
+
+def _is_sure(call: Call) -> bool:
+    """That no value is negative."""
+    return call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
 
 
 def _check_sign(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
-    is_sure = call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
-    if bound.form is not ErrorForm.ABSOLUTE and not is_sure:
+    if bound.form is not ErrorForm.ABSOLUTE and not _is_sure(call):
         raise options.refused(
             "error",
             f"`{item.name}` may have negative values, of which a total says nothing; write "

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import UnsetType
 
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.algebra.windows.sequence_grid import SequenceGrid
@@ -111,6 +111,8 @@ def _kept_back(query: Query) -> Iterator[str]:
     for one in tolerance.columns:
         allowed = _allowed(tolerance, one, panes)
         yield f"keeps back groups within the error of {one.column}, {allowed}"
+    if isinstance(tolerance.chosen, ChosenRows):
+        yield f"answers say which of their {tolerance.chosen.count} rows may not be the largest"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
 
@@ -130,6 +132,8 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
         return f"{column.bound.text()} of each value: so every group is sent, and nothing is saved"
     if column.form is ErrorForm.TOTAL:
         return f"{column.bound.text()}: that share of the site's own total of the pane"
+    if column.is_largest:
+        return f"{column.bound.text()}: at every site and in every pane, since the worst counts"
     if not tolerance.sites:
         return f"{column.bound.text()}: dealt out among the sites of the federation"
     share = tolerance.share(column, panes=panes)

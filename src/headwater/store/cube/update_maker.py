@@ -361,16 +361,13 @@ class UpdateMaker:
 
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
-    last = counts.updates + len(pane.stretches)
-    is_whole = not pane.is_damaged
-    first = counts.updates + 1
     return UpdatesMade(
         query,
         pane.pane,
-        first,
-        last,
+        counts.updates + 1,
+        counts.updates + len(pane.stretches),
         pane.row_bytes,
-        is_whole=is_whole,
+        is_whole=not pane.is_damaged,
         over=pane.over,
         withheld=pane.remainders,
     )
