@@ -103,7 +103,9 @@ class QueryBook:
         if query is None or query.round_count == 1 or self.row_limit(name) is not None:
             return None
         keys = tuple(key.name for key in query.program.keys)
-        return EarlyRows(keys, query.early_measures)
+        tolerated = () if query.tolerates is None else query.tolerates.columns
+        largest = tuple(one.partial for one in tolerated if one.is_largest)
+        return EarlyRows(keys, query.early_measures, largest)
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

@@ -237,9 +237,8 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             else UNSET,
             rounds=read_rounds(options),
         )
-        query = with_needs(query)
-        _check(query, stream, text)
-        queries.append(query)
+        queries.append(with_needs(query))
+        _check(queries[-1], stream, text)
     return queries
 
 

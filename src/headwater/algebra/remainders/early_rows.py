@@ -27,6 +27,8 @@ class EarlyRows(msgspec.Struct, frozen=True):
     keys: tuple[str, ...]
     measures: tuple[str, ...]
     """The partials by which groups matter; none: each counts for its rows."""
+    largest: tuple[str, ...] = ()
+    """Those of them of which the largest value counts; the others add up."""
 
     def hashes(self, rows: pa.Table) -> Hashes:
         return group_hashes(rows, self.keys)
@@ -36,6 +38,14 @@ class EarlyRows(msgspec.Struct, frozen=True):
         if not self.measures:
             return np.ones((1, rows.num_rows))
         return np.stack([doubles(rows, name) for name in self.measures])
+
+    def by_key(self, values: Floats, at: NDArray[np.intp], count: int) -> Floats:
+        """Values of rows as those of so many keys; ``at`` says whose each row is."""
+        found = np.zeros((len(values), count))
+        for n, one in enumerate(values):
+            is_largest = bool(self.measures) and self.measures[n] in self.largest
+            (np.maximum if is_largest else np.add).at(found[n], at, one)
+        return found
 
 
 class Taken(msgspec.Struct, frozen=True):

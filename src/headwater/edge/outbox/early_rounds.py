@@ -18,7 +18,7 @@ import numpy as np
 
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
-from headwater.algebra.remainders.withholding import Added
+from headwater.algebra.remainders.withholding import Added, Largest
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.key_book import KeyBook
@@ -196,5 +196,10 @@ def _measures(query: Query) -> tuple[Measure, ...]:
     if tolerance is None:
         return tuple(Measure(Added()) for _ in query.early_measures) or (Measure(Added()),)
     return tuple(
-        Measure(Added(), one.bound, tolerance.share(one, panes=panes)) for one in tolerance.columns
+        Measure(
+            Largest(floor=0.0) if one.is_largest else Added(),
+            one.bound,
+            tolerance.share(one, panes=panes),
+        )
+        for one in tolerance.columns
     )

@@ -19,7 +19,7 @@ def keys_of(rows: BatchRows, early: EarlyRows | None) -> tuple[PaneKeys, ...]:
     for run in rows.runs:
         stretch = slice(run.first_row, run.first_row + run.rows)
         keys, at = np.unique(hashes[stretch], return_inverse=True)
-        by_key = [np.bincount(at, one, len(keys)) for one in values[:, stretch]]
+        by_key = early.by_key(values[:, stretch], at, len(keys))
         records = np.bincount(at, minlength=len(keys)).astype(np.float64)
-        found.append(PaneKeys(run.pane, keys, np.stack(by_key), records, row_bytes))
+        found.append(PaneKeys(run.pane, keys, by_key, records, row_bytes))
     return tuple(found)
