@@ -45,7 +45,7 @@ from headwater.net.control.control_client import ControlClient
 from headwater.net.values.codec import Codec
 
 HERE = Path(__file__).parent
-BYTES_MAX = 450_000
+BYTES_MAX = 500_000
 """Of a recording: it is cloned with the sources, for ever."""
 STOPPED_S = 39
 """After so many seconds the agents are gone."""
