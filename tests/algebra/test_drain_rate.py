@@ -49,3 +49,10 @@ def test_a_clock_that_is_set_back_counts_nothing() -> None:
 def test_a_queue_that_empties_at_once_is_fast_and_not_infinite() -> None:
     rate = DrainRate().put(1_000, now_s=1.0).left(1_000, now_s=1.0)
     assert rate.bytes_per_s(now_s=1.0) == pytest.approx(1e7)
+
+
+def test_a_quiet_queue_keeps_its_rate_and_rests_it_on_less() -> None:
+    busy = _drained(DrainRate(), from_s=0.0, per_s=1e5, over_s=10.0).left(1, now_s=10.0)
+    later = busy.put(0, now_s=1_000.0)
+    assert later.bytes_per_s(now_s=1_000.0) == pytest.approx(busy.bytes_per_s(now_s=10.0))
+    assert later.left_bytes < busy.left_bytes / 10

@@ -1,13 +1,14 @@
 """How fast a queue empties, measured while there is something in it: a value.
 
-What has left a queue in a second says little of what waits behind it while the queue is empty half of
-the time. So the bytes that left are divided by the time in which something was waiting::
+What has left a queue in a second says little of what waits behind it while the queue is empty half
+of the time. So the bytes that left are divided by the time in which something was waiting::
 
     waiting   ▇▇▇▇▅▃▁      ▇▇▅▁          bytes that left ÷ (busy + busy)
               └ busy ┘     └busy┘
 
-Both fade with busy time alone, so a quiet link keeps what it has last shown, and a link that gets
-slower is known to be within some seconds. Nothing is known before anything has left.
+Both fade, with busy time soon and with idle time slowly, so a quiet link keeps the rate that it has
+last shown, and a link that gets slower is known to be within some seconds. Nothing is known before
+anything has left.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import msgspec
 
 FADES_OVER_S = 4.0
 """Of busy time: what is older counts for a third."""
+FADES_IDLE_OVER_S = 60.0
+"""Of time with nothing to send: the rate stays, what it rests on gets less."""
 BUSY_S_MIN = 1e-4
 """A queue that empties in the same turn is as fast as this shows, and no faster."""
 
 
 class DrainRate(msgspec.Struct, frozen=True):
     left_bytes: float = 0.0
+    """Lately: what the rate rests on."""
     busy_s: float = 0.0
     queued_bytes: int = 0
     at_s: float | None = None
@@ -40,20 +44,20 @@ class DrainRate(msgspec.Struct, frozen=True):
         while it does."""
         if self.left_bytes <= 0.0:
             return None
-        return self.left_bytes / max(BUSY_S_MIN, self.busy_s + self._waited_s(now_s))
+        waited_s = self._past_s(now_s) if self.queued_bytes else 0.0
+        return self.left_bytes / max(BUSY_S_MIN, self.busy_s + waited_s)
 
     def _moved(self, left_bytes: int, queued_bytes: int, now_s: float) -> DrainRate:
-        waited_s = self._waited_s(now_s)
-        keeps = FADES_OVER_S / (FADES_OVER_S + waited_s)
+        past_s = self._past_s(now_s)
+        fades_over_s = FADES_OVER_S if self.queued_bytes else FADES_IDLE_OVER_S
+        keeps = fades_over_s / (fades_over_s + past_s)
         return DrainRate(
             left_bytes=self.left_bytes * keeps + left_bytes,
-            busy_s=self.busy_s * keeps + waited_s,
+            busy_s=self.busy_s * keeps + (past_s if self.queued_bytes else 0.0),
             queued_bytes=queued_bytes,
             at_s=now_s,
         )
 
-    def _waited_s(self, now_s: float) -> float:
-        """Since it was last told, with something in it. A clock that was set back counts nothing."""
-        if self.at_s is None or not self.queued_bytes:
-            return 0.0
-        return max(0.0, now_s - self.at_s)
+    def _past_s(self, now_s: float) -> float:
+        """Since it was last told. A clock that was set back counts nothing."""
+        return 0.0 if self.at_s is None else max(0.0, now_s - self.at_s)

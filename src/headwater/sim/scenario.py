@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.plan.part import Part
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
@@ -31,7 +32,15 @@ from headwater.sim.query_kinds import (
     draw_waiting,
 )
 from headwater.sim.records.admits import admitting
-from headwater.sim.tuning import Limits, Pace, draw_ahead, draw_budgets, draw_digests, draw_limits
+from headwater.sim.tuning import (
+    Limits,
+    Pace,
+    draw_ahead,
+    draw_budgets,
+    draw_digests,
+    draw_limits,
+    draw_link_budgets,
+)
 from headwater.sim.world.latencies import Matrix
 from headwater.sim.world.log import Workload
 
@@ -87,6 +96,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """False: relays pass everything on unmerged."""
     further_parts: tuple[Query, ...] = ()
     """The other parts of the first query's stream, installed with it."""
+    budgets: dict[str, LinkBudgets] = {}
+    """By site: what it may send."""
 
 
 def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S) -> Scenario:
@@ -150,6 +161,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
+        budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
     )
 
 

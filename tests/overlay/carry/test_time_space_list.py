@@ -173,7 +173,7 @@ def test_a_removed_query_leaves_nothing_behind(make_bench):
     bench.tick(5.0)
     assert bench.list.discard_query("q@a#1") == 5
     bench.is_open = True
-    assert bench.list.way_opened(now_s=6.0) == []
+    assert list(bench.list.way_opened(now_s=6.0)) == []
     assert (len(bench.list), bench.list.size_bytes) == (0, 0)
 
 

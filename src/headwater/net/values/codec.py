@@ -116,6 +116,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     roots: Annotated[tuple[WireRootPulse, ...], Meta(max_length=PULSES_MAX)] = ()
     coordinate: WirePlace | None = None
     needs_link: bool = True
+    next_ms: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
 
 
 class WireStates(msgspec.Struct, frozen=True, array_like=True):
@@ -233,7 +234,7 @@ def _place(wire: WirePlace) -> Coordinate:
     return Coordinate(*(v / unit for v, unit in zip(wire, _PLACE_UNITS, strict=True)))
 
 
-def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
+def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat | tuple[Any, ...]:
     roots = tuple(
         WireRootPulse(
             root=pulse.root,
@@ -247,7 +248,7 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
         for pulse in beat.roots
     )
     place = None if beat.coordinate is None else _wire_place(beat.coordinate)
-    return WireHeartbeat(
+    wire = WireHeartbeat(
         sent_s=beat.sent_s,
         echo_s=beat.echo_s,
         echo_held_s=beat.echo_held_s,
@@ -255,7 +256,9 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
         roots=roots,
         coordinate=place,
         needs_link=beat.needs_link,
+        next_ms=round(beat.next_s * 1e3),
     )
+    return wire if wire.next_ms else msgspec.structs.astuple(wire)[:-1]
 
 
 def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
@@ -280,6 +283,7 @@ def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
         roots=roots,
         coordinate=place,
         needs_link=wire.needs_link,
+        next_s=wire.next_ms / 1e3,
     )
 
 

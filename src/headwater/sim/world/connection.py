@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 Message = Any
@@ -38,6 +39,8 @@ class Half:
         self.blind_count = 0
         """Written while the path was blocked; a socket takes only so much."""
         self.is_busy = False
+        self.is_held = False
+        """Something waits for its sender's budget, and will be looked at again."""
         self.is_void = False
         """The sender's machine lost its power: what is in its buffers never leaves."""
 
@@ -49,9 +52,11 @@ class Half:
         self.waiting = [[] for _ in range(PRIORITY_COUNT)]
         return unsent
 
-    def next_waiting(self) -> tuple[float, Message, int] | None:
+    def next_waiting(
+        self, may_leave: Callable[[Message, int], bool] = lambda message, priority: True
+    ) -> tuple[float, Message, int] | None:
         for priority, queue in enumerate(self.waiting):
-            if queue:
+            if queue and may_leave(queue[0][1], priority):
                 return (*queue.pop(0), priority)
         return None
 
