@@ -10,7 +10,7 @@ hands back what surely was not taken, and of the rest nobody can know.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -170,9 +170,9 @@ class LinkCounters:
         self.received_messages = 0
         self.links = 0
         self.sent_by = dict.fromkeys(CLASSES, 0)
-        self.spent_bytes = dict.fromkeys(Traffic, 0.0)
+        self.spent_bytes = [0.0] * len(Traffic)
         """For budgets, as the interface counts; nothing where there is none."""
-        self.waited_s = dict.fromkeys(Traffic, 0.0)
+        self.waited_s = [0.0] * len(Traffic)
 
     def stats(self) -> LinkStats:
         return LinkStats(
@@ -205,10 +205,10 @@ def class_of(traffic: Traffic) -> str:
     return _CLASS_OF[traffic]
 
 
-def by_class(values: Mapping[Traffic, float]) -> dict[str, float]:
-    """Those that are not nothing."""
+def by_class(values: Sequence[float]) -> dict[str, float]:
+    """Of values by traffic those that are not nothing."""
     found: dict[str, float] = {}
-    for traffic, value in values.items():
+    for traffic, value in zip(Traffic, values, strict=True):
         found[class_of(traffic)] = found.get(class_of(traffic), 0.0) + value
     return {name: value for name, value in found.items() if value}
 

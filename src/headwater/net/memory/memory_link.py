@@ -167,6 +167,7 @@ class MemoryLink:
         taken = self.queue.take_frame(now_s=now_s) if is_beat else None
         data = taken or self.queue.take_within(limit_bytes, now_s=now_s)
         gate.wrote(len(data), stream)
+        gate.flush()
         return data
 
     def _written(self, data: bytes) -> None:

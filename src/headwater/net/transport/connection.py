@@ -201,6 +201,8 @@ class Connection(asyncio.Protocol):
                 continue
             # About one TLS record.
             self._write(self._queue.take_frames(CHUNK_BYTES, now_s=_loop().time()))
+        if self._gate is not None:
+            self._gate.flush()
         if not self._queue:
             self._drained.set()
         self._on_written()

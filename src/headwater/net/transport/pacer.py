@@ -25,6 +25,7 @@ from headwater.net.transport.wire_cost import (
     FAILED_BYTES,
     HEADER_BYTES,
     HEADER_BYTES_V6,
+    RECORD_PAYLOAD_BYTES,
     ack_bytes,
     payload_within,
     segments,
@@ -38,14 +39,11 @@ SETTLE_S_MIN = 0.1
 """How often the kernel is asked at most, beside the samples of every second."""
 EARLY_S_MAX = 1e-6
 """By which a timer of the loop may be early."""
+WRITE_BYTES_MAX = wire_bytes(RECORD_PAYLOAD_BYTES, header_bytes=HEADER_BYTES_V6)
 FRAMING_BYTES = 64
 """What waits takes beside its bodies, about: frames of a few messages."""
-TRAFFIC = {
-    Stream.HEARTBEAT: Traffic.BEAT,
-    Stream.CONTROL: Traffic.CONTROL,
-    Stream.LIVE: Traffic.LIVE,
-    Stream.BACKLOG: Traffic.BACKLOG,
-}
+TRAFFIC = (Traffic.BEAT, Traffic.CONTROL, Traffic.LIVE, Traffic.BACKLOG)
+"""By ``Stream``."""
 
 
 class _Wait(msgspec.Struct):
@@ -108,12 +106,14 @@ class Pacer:
 
     def is_spare(self) -> bool:
         """Nothing but control waits."""
+        if not self._waiting:
+            return True
         return all(one.traffic <= Traffic.CONTROL for one in self._waiting.values())
 
     def must_queue(self, gate: Gate, traffic: Traffic) -> bool:
         """Others wait for the agent's budget, who come first. Who waits for a narrower link of its
         own is in nobody's way."""
-        if self.agent is None or self._turn is gate:
+        if not self._waiting or self.agent is None or self._turn is gate:
             return False
         return any(
             one.traffic <= traffic and other.is_held_by(self.agent, one.traffic, one.byte_count)
@@ -177,6 +177,10 @@ class Gate:
         """For this connection, so far."""
         self._tls_bytes = 0
         self._settled_s = 0.0
+        self._prepaid_bytes = 0.0
+        """What may still be written in this turn of the loop without asking the budgets again."""
+        self._unsaid = [0] * len(TRAFFIC)
+        """By stream, what was written in it and not yet said to them."""
         self._before = SentByTcp(0, 0)
 
     def begin(self, sock: Any) -> None:
@@ -192,6 +196,9 @@ class Gate:
 
     def limit(self, stream: Stream, queued_bytes: int) -> int:
         """The longest write that may be made now; 0: none. ``wait`` then."""
+        if self._prepaid_bytes >= WRITE_BYTES_MAX:
+            return RECORD_PAYLOAD_BYTES
+        self.flush()
         traffic, now_s = TRAFFIC[stream], _now_s()
         if traffic is not Traffic.BEAT and self._pacer.must_queue(self, traffic):
             return 0
@@ -199,6 +206,8 @@ class Gate:
         room = min(one.room(traffic, is_spare=spare, now_s=now_s) for one in self._budgets)
         if room < self._wanted(traffic, queued_bytes) - 1.0:
             return 0
+        if traffic > Traffic.CONTROL:
+            self._prepaid_bytes = room
         return payload_within(max(room, PACKET_BYTES), header_bytes=self._header_bytes)
 
     def wait(self, stream: Stream, queued_bytes: int, pump: Callable[[], None]) -> None:
@@ -207,10 +216,23 @@ class Gate:
 
     def wrote(self, payload_bytes: int, stream: Stream) -> None:
         """As one write; ``stream`` is what most of it is."""
+        sent_bytes = tls_bytes(payload_bytes)
+        spent = sent_bytes + self._header_bytes * segments(sent_bytes)
+        self._tls_bytes += sent_bytes
+        self._prepaid_bytes -= spent
+        self._unsaid[stream] += spent
+
+    def flush(self) -> None:
+        """Says what was written in this turn of the loop, in which nobody else had one; called at
+        its end at the latest."""
+        self._prepaid_bytes = 0.0
+        if not any(self._unsaid):
+            return
         self._pacer.leave(self)
-        spent = wire_bytes(payload_bytes, header_bytes=self._header_bytes)
-        self._tls_bytes += tls_bytes(payload_bytes)
-        self._charge(TRAFFIC[stream], spent)
+        for traffic, spent in zip(TRAFFIC, self._unsaid, strict=True):
+            if spent:
+                self._charge(traffic, spent)
+        self._unsaid = [0] * len(TRAFFIC)
         if self._socket is not None and _now_s() - self._settled_s >= SETTLE_S_MIN:
             self.settle()
 

@@ -27,6 +27,8 @@ QUANTUM_S = 0.05
 """About what is written at once: less makes more writes, more holds the line longer."""
 KEPT_SHARE = 0.2
 """Of the burst: what live and backlog leave for heartbeats."""
+REFILL_S = 0.005
+"""While there is plenty, the buckets are not looked at more often: writes come by the hundred."""
 CONTROL_BURST_S = 1.0
 """Control comes in lumps: an acknowledgement with its leaves, states of many sites."""
 
@@ -63,12 +65,20 @@ class ByteBudget:
         self._control = Budget.full(
             per_s=control_per_s, burst=max(CONTROL_BURST_S * control_per_s, PACKET_BYTES)
         )
-        self.spent_bytes = dict.fromkeys(Traffic, 0.0)
+        self.spent_bytes = [0.0] * len(Traffic)
+        """By traffic."""
+        self._owed_bytes = 0.0
+        self._owed_control_bytes = 0.0
+        """Spent since the buckets were last looked at."""
         self._lately_bytes = 0.0
         self._lately_s: float | None = None
 
     def room(self, traffic: Traffic, *, is_spare: bool = False, now_s: float) -> float:
         """Bytes that may be written now. ``is_spare``: nothing else waits."""
+        if traffic > Traffic.CONTROL and 0.0 <= now_s - self._all.at_s < REFILL_S:
+            ample_bytes = self._all.left - self._owed_bytes - self.kept_bytes
+            if ample_bytes >= self.quantum_bytes:
+                return ample_bytes
         self._at(now_s)
         if traffic is Traffic.BEAT:
             return max(self._all.left, self.quantum_bytes)
@@ -83,6 +93,7 @@ class ByteBudget:
     def ready_s(self, traffic: Traffic, byte_count: float, *, is_spare: bool = False) -> float:
         """When there will be room for so many, which must be at most ``most_bytes``, if nothing
         else is written until then."""
+        self._at(self._all.at_s)
         if traffic is Traffic.BEAT:
             return self._all.at_s
         if traffic is not Traffic.CONTROL:
@@ -94,17 +105,16 @@ class ByteBudget:
 
     def spend(self, traffic: Traffic, byte_count: float, *, now_s: float) -> None:
         """Written; less than nothing corrects an estimate."""
-        self._at(now_s)
-        self._lately_bytes = self._lately(now_s) + byte_count
-        self._lately_s = now_s
+        if not 0.0 <= now_s - self._all.at_s < REFILL_S:
+            self._at(now_s)
         self.spent_bytes[traffic] += byte_count
-        debt = DEBT_S_MAX * self.bytes_per_s
-        self._all = self._all.spend(min(byte_count, max(0.0, self._all.left + debt)))
+        self._owed_bytes += byte_count
         if traffic <= Traffic.CONTROL:
-            self._control = self._control.spend(byte_count)
+            self._owed_control_bytes += byte_count
 
     def used_bytes_per_s(self, *, now_s: float) -> float:
         """Over about the last ten seconds; older ones fade."""
+        self._at(now_s)
         return max(0.0, self._lately(now_s)) / LATELY_S
 
     def _lately(self, now_s: float) -> float:
@@ -112,5 +122,16 @@ class ByteBudget:
         return self._lately_bytes * exp(-past_s / LATELY_S)
 
     def _at(self, now_s: float) -> None:
-        self._all = self._all.at(now_s)
-        self._control = self._control.at(now_s)
+        """Filled up to now, and then what was spent taken out: a bucket that was full gains
+        nothing in between."""
+        looked_s = self._all.at_s
+        owed_bytes, control_bytes = self._owed_bytes, self._owed_control_bytes
+        self._owed_bytes = self._owed_control_bytes = 0.0
+        self._all, self._control = self._all.at(now_s), self._control.at(now_s)
+        if owed_bytes:
+            self._lately_bytes = self._lately(looked_s) + owed_bytes
+            self._lately_s = looked_s
+            debt = DEBT_S_MAX * self.bytes_per_s
+            self._all = self._all.spend(min(owed_bytes, max(0.0, self._all.left + debt)))
+        if control_bytes:
+            self._control = self._control.spend(control_bytes)
