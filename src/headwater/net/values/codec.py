@@ -234,7 +234,7 @@ def _place(wire: WirePlace) -> Coordinate:
     return Coordinate(*(v / unit for v, unit in zip(wire, _PLACE_UNITS, strict=True)))
 
 
-def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat | tuple[Any, ...]:
+def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat:
     roots = tuple(
         WireRootPulse(
             root=pulse.root,
@@ -248,7 +248,7 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat | tuple[Any, ...]:
         for pulse in beat.roots
     )
     place = None if beat.coordinate is None else _wire_place(beat.coordinate)
-    wire = WireHeartbeat(
+    return WireHeartbeat(
         sent_s=beat.sent_s,
         echo_s=beat.echo_s,
         echo_held_s=beat.echo_held_s,
@@ -258,7 +258,6 @@ def _beat_to_wire(beat: Heartbeat) -> WireHeartbeat | tuple[Any, ...]:
         needs_link=beat.needs_link,
         next_ms=round(beat.next_s * 1e3),
     )
-    return wire if wire.next_ms else msgspec.structs.astuple(wire)[:-1]
 
 
 def _beat_from_wire(wire: WireHeartbeat) -> Heartbeat:
