@@ -28,7 +28,12 @@ class Ends:
     def arrived(self, site: str, sender: str, message: str) -> None:
         self.got.append(message)
 
-    def queued(self, site: str, peer: str, queued_bytes: int) -> None: ...
+    def queued(
+        self, site: str, peer: str, queued_bytes: int, queued_bytes_max: int | None
+    ) -> None: ...
+
+    def is_beat(self, message: str) -> bool:
+        return False
 
     def size_bytes(self, message: str) -> int:
         return 100
