@@ -38,6 +38,8 @@ Draw = Callable[[], bytes]
 
 _STATE = struct.Struct("=QQI")
 """Inputs tried, inputs accepted, length of the input under trial."""
+_DRAWING = (1 << 32) - 1
+"""In place of the length: the next input is drawn."""
 
 
 class Campaign(msgspec.Struct):
@@ -111,6 +113,8 @@ def _one_life(campaign: Campaign, draw: Draw, *, cpu_s: float) -> str | None:
     campaign.accepted += accepted
     if status == 0:
         return None
+    if length == _DRAWING:
+        return f"{_cause(status)} while an input was drawn, after {tried}"
     data = shared[_STATE.size : _STATE.size + length]
     return f"{_cause(status)} after {tried} inputs: {_save(campaign.target, data)}"
 
@@ -122,6 +126,7 @@ def _live(target: Target, draw: Draw, shared: mmap.mmap, cpu_s: float) -> None:
     try:
         until_s = time.process_time() + cpu_s
         while time.process_time() < until_s:
+            _STATE.pack_into(shared, 0, tried, accepted, _DRAWING)
             data = draw()
             _STATE.pack_into(shared, 0, tried, accepted, len(data))
             shared[_STATE.size : _STATE.size + len(data)] = data

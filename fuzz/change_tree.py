@@ -9,6 +9,9 @@ from copy import deepcopy
 from typing import Any
 
 REPEATED_MAX = 1200
+REPEATED_VALUES_MAX = 20_000
+"""Of all that is repeated at once: what holds what was repeated would take longer to draw than to
+read."""
 
 VALUES: tuple[Any, ...] = (
     0, 1, -1, 2**31, 2**53, 2**62, 2**63 - 1, -(2**63), 2**64 - 1, 1e300, float("inf"),
@@ -68,11 +71,20 @@ def _rewrite(tree: Any, key: Any, chance: random.Random) -> None:
 
 
 def _repeat(tree: Any, key: Any, chance: random.Random) -> None:
-    """The same again and again, but not of what was repeated: drawing would take for ever."""
-    if isinstance(tree, list) and len(tree) < REPEATED_MAX:
-        tree[key:key] = [deepcopy(tree[key]) for _ in range(chance.choice((1, 3, REPEATED_MAX)))]
+    """The same again and again, within bounds."""
+    times = chance.choice((1, 3, REPEATED_MAX))
+    is_short = isinstance(tree, list) and len(tree) < REPEATED_MAX
+    if is_short and times * _count(tree[key]) <= REPEATED_VALUES_MAX:
+        tree[key:key] = [deepcopy(tree[key]) for _ in range(times)]
     else:
         _replace(tree, key, chance)
+
+
+def _count(tree: Any) -> int:
+    """Of the values in it, with itself."""
+    if not isinstance(tree, dict | list):
+        return 1
+    return 1 + sum(map(_count, tree.values() if isinstance(tree, dict) else tree))
 
 
 _CHANGES = (_replace, _replace, _nudge, _nudge, _rewrite, _rewrite, _repeat)

@@ -22,6 +22,9 @@ TITLES = {
     "install": "An install reaches a site",
 }
 PLUMBING_MAX = 26
+COUNTS = re.compile(r"Some (\d+), (\d+), (\d+) and (\d+) functions")
+OFF_MAX = 0.04
+"""By how much the page may round."""
 QUOTED = re.compile(r"`([^`]+)`")
 
 
@@ -107,3 +110,10 @@ def test_plumbing_is_little_and_all_of_it_is_passed(ran: dict[str, list[tuple[st
     files = {file for way in ran.values() for file, _ in way}
     assert plumbing() - files == set()
     assert len(plumbing()) <= PLUMBING_MAX
+
+
+def test_the_page_says_how_long_the_ways_are(ran: dict[str, list[tuple[str, str]]]) -> None:
+    said = COUNTS.search(PAGE)
+    assert said is not None
+    for way, count in zip(TITLES, map(int, said.groups()), strict=True):
+        assert len(ran[way]) == pytest.approx(count, rel=OFF_MAX), f"{way}: scripts/steps.py"

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,7 @@ from headwater.errors import GroupFailed, SparkFailed
 from headwater.local.federation import Federation
 from headwater.local.trial import try_query as try_module
 from headwater.local.trial.try_query import StreamResult, WindowResult
+from headwater.plan.command import QueryId
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm import session
 from headwater.spark.jvm.session import RunningSpark
@@ -425,12 +427,33 @@ def test_answers_that_could_not_be_compared_are_shown_and_end_as_different(
         raise error
 
     partial = a_result(failed={"oslo": REFUSED})
-    code = run_try(monkeypatch, "--compare", try_query=lambda *_, **__: [partial], try_central=fail)
+    code = run_try(monkeypatch, "--compare", try_query=lambda *_, **__: [partial], _central=fail)
     assert code == try_command.EXIT_DIFFERENT
     said = capsys.readouterr().err
     assert "records of oslo are missing" in said
     assert "revenue: not compared:" in said
     assert "no room" in said
+
+
+def test_a_stream_that_one_spark_cannot_answer_leaves_the_others_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, second = a_result(), a_result()
+    name = second.query.id.name
+    other = msgspec.structs.replace(first.query, id=QueryId("hard", "root", 9))
+
+    def one_spark(*_: object, failed: dict[str, str], **__: object) -> list[Any]:
+        failed["hard"] = "no room"
+        return [second]
+
+    run_try(
+        monkeypatch, "--compare",
+        try_query=lambda *_, **__: [msgspec.structs.replace(first, query=other), second],
+        try_central=one_spark,
+    )  # fmt: skip
+    said = capsys.readouterr().err
+    assert "hard: not compared: no room" in said
+    assert f"{name}: not compared" not in said
 
 
 def test_one_spark_names_the_files_that_it_left_alone(

@@ -45,6 +45,11 @@ CREATE STREAM no_keys AS SELECT 10 / (sum(flag) - 5) AS x FROM hits
   GROUP BY window(ts, '10 seconds');
 CREATE STREAM bad_cast AS SELECT domain, cast(substr(max(domain), 1, 1) AS INT) AS i FROM hits
   GROUP BY window(ts, '10 seconds'), domain;
+CREATE STREAM of_sets AS SELECT domain, grouping_id() AS level, sum(bytes) AS b FROM hits
+  GROUP BY window(ts, '10 seconds'), ROLLUP (domain) HAVING grouping(domain) = 0 OR count(*) > 4;
+CREATE STREAM long_sessions WITH (session_max = '15 seconds') AS
+  SELECT domain, count(*) AS n FROM hits GROUP BY session_window(ts, '11 seconds'), domain
+  HAVING count(*) > 1 OR domain = 'zero';
 CREATE STREAM divided WITH (roots = 'oslo, lima') AS SELECT domain, sum(bytes) AS b FROM hits
   GROUP BY window(ts, '10 seconds'), domain;
 """
@@ -61,6 +66,7 @@ LEFT_OUT = {
     "ranked": {1: 1},
     "no_keys": {0: 1, 2: 1},
     "bad_cast": {0: 2, 1: 4, 2: 2},
+    "of_sets": {1: 2},
 }
 
 
@@ -101,7 +107,7 @@ def central(spark_house, sites: Path) -> dict[str, StreamResult]:
     return {one.query.id.name: one for one in found}
 
 
-NAMES = [*LEFT_OUT, "divided_part_1", "divided_part_2"]
+NAMES = [*LEFT_OUT, "long_sessions", "divided_part_1", "divided_part_2"]
 
 
 @pytest.mark.timeout(600)
@@ -119,6 +125,13 @@ def test_the_groups_that_fail_are_counted_and_the_others_stand(name, federated, 
             first = min(window.window for window in federated["sliding"].windows) + 1
         counts = {window - first: one.count for window, one in result.left_out.items()}
         assert counts == LEFT_OUT[name]
+
+
+def test_sessions_that_are_too_long_are_counted_by_both(federated, central):
+    """``a`` and ``b`` go on for twenty seconds."""
+    for results in (federated, central):
+        counts = [one.count for one in results["long_sessions"].left_out.values()]
+        assert sum(counts) == 2
 
 
 def test_windows_and_groups_beside_them_have_their_rows(federated):

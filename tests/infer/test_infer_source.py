@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -266,12 +267,34 @@ def test_json_lines_with_members_of_members() -> None:
     assert guess.format == "json"
     assert types(guess) == {
         "@timestamp": "TIMESTAMP", "n": "BIGINT", "ok": "BOOLEAN", "geo_city": "STRING",
-        "geo_at": "STRING", "x": "DOUBLE", "new": "STRING",
+        "geo_at": "ARRAY<BIGINT>", "x": "DOUBLE", "new": "STRING",
     }  # fmt: skip
     assert {c.name: c.path for c in guess.columns if c.path} == {
         "geo_city": "geo.city", "geo_at": "geo.at",
     }  # fmt: skip
     assert guess.time.columns == ("@timestamp",)
+
+
+@pytest.mark.parametrize(
+    ("lists", "type_"),
+    [
+        ([["a", "b"], [], ["c", None]], "ARRAY<STRING>"),
+        ([[1, 2], [3]], "ARRAY<BIGINT>"),
+        ([[1, 2.5], [3]], "ARRAY<DOUBLE>"),
+        ([[True], [False]], "ARRAY<BOOLEAN>"),
+        ([[], []], "STRING"),
+        ([["a", 1]], "STRING"),
+        ([[1 << 63]], "STRING"),
+        ([[[1]], [[2]]], "STRING"),
+        ([[{"a": 1}]], "STRING"),
+        (["a", ["a"]], "STRING"),
+    ],
+)
+def test_lists_are_arrays_where_their_elements_are_of_one_plain_kind(
+    lists: list[Any], type_: str
+) -> None:
+    guess = found("\n".join(json.dumps({"ts": T, "tags": one}) for one in lists))
+    assert types(guess)["tags"] == type_
 
 
 def test_names_with_dots_are_told_from_members_of_members() -> None:
@@ -448,7 +471,14 @@ def test_what_no_format_fits_is_said_with_what_to_write() -> None:
         ("a,b\n1,2\n3,4\n", "no column holds points in time"),
         ("[\n{},\n{}\n]\n", "no column holds points in time"),
         ("[\n1,\n2\n]\n", "JSON array"),
-        ("ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n", "name of a weekday"),
+        (
+            "ts;n\nFri, 01 May 2026 12:00:00 GMT;1\n",
+            "time = \"to_timestamp(substring(ts, 6), 'dd MMM yyyy HH:mm:ss z')\"",
+        ),
+        (
+            "ts;n\nSun Mar 29 00:30:00 +0000 2026;1\n",
+            "time = \"to_timestamp(substring(ts, 5), 'MMM dd HH:mm:ss Z yyyy')\"",
+        ),
     ],
 )
 def test_what_can_not_be_read_is_said_with_why(text: str, said: str) -> None:

@@ -67,6 +67,37 @@ def test_an_error_a_crash_and_a_hang_are_found_and_kept(
     assert kept.read_bytes() != b"good"
 
 
+def test_who_stands_still_while_an_input_is_drawn_blames_no_input(
+    campaign: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def draw(_good: Any, _chance: random.Random) -> bytes:
+        return b"good" if _stand_still(b"") else b""
+
+    target = campaign.Target(lambda: [b"good"], lambda data: True, draw)
+    monkeypatch.setitem(campaign.TARGETS, "toy", target)
+    found = campaign.run_campaign("toy", seed=1, seconds=5.0, say=lambda text: None)
+    assert [find.partition(",")[0] for find in found.finds] == [
+        "it stood still while an input was drawn"
+    ]
+    assert not list(tmp_path.rglob("*.bin"))
+
+
+def test_changes_upon_changes_stay_small_enough_to_be_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What holds what was repeated is not repeated as often, or it takes for ever."""
+    monkeypatch.syspath_prepend(ROOT)
+    from fuzz.change_tree import REPEATED_MAX, REPEATED_VALUES_MAX, _count, _repeat
+
+    chance, tree = random.Random(1), [["x"]]
+    for _ in range(20):
+        for inner in [tree[0], tree]:
+            if isinstance(inner, list) and inner:
+                before = _count(inner)
+                _repeat(inner, 0, chance)
+                assert _count(inner) <= before + max(REPEATED_VALUES_MAX, REPEATED_MAX)
+
+
 def test_the_same_seed_draws_the_same_inputs(campaign: Any) -> None:
     from fuzz.mutate import mutated
 

@@ -113,3 +113,47 @@ def test_operators_on_bits_want_brackets() -> None:
 def test_a_stream_has_a_window() -> None:
     said = refused("SELECT domain, count(*) AS n FROM access GROUP BY domain")
     assert "a stream answers by windows" in said
+
+
+def test_the_window_orders_nothing() -> None:
+    """Each has an answer of its own, and they come one after the other."""
+    select = f"SELECT window, domain, count(*) AS n FROM access GROUP BY {WINDOW}, domain"
+    plain = asked(select).program
+    assert asked(f"{select} ORDER BY window DESC").program.root_sql == plain.root_sql
+    by_both = asked(f"{select} ORDER BY window, n DESC LIMIT 3").program
+    assert by_both.root_sql == asked(f"{select} ORDER BY n DESC LIMIT 3").program.root_sql
+    alias = f"SELECT {WINDOW} AS w, count(*) AS n FROM access GROUP BY w"
+    assert asked(f"{alias} ORDER BY 1").program.root_sql == asked(alias).program.root_sql
+    rows = f"SELECT {WINDOW} AS w, domain FROM access"
+    assert asked(f"{rows} ORDER BY w, domain").program.root_sql == (
+        asked(f"{rows} ORDER BY domain").program.root_sql
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "stated"),
+    [
+        ("any_value(status)", "MIN(status)"),
+        ("min_by(domain, status)", "NAMED_STRUCT('__by', status, '__value', domain)"),
+        ("collect_list(status)", "SORT_ARRAY(COLLECT_LIST(status))"),
+        ("mode(status)", "MODE(status, TRUE)"),
+    ],
+)
+def test_what_one_spark_leaves_open_is_stated(call: str, stated: str) -> None:
+    """The reference is asked for the value that is promised."""
+    program = asked(f"SELECT {call} AS x FROM access GROUP BY {WINDOW}").program
+    assert stated in program.central_sql
+
+
+def test_top_k_counts_all_values() -> None:
+    shape = f"SELECT {{}} AS x FROM access GROUP BY {WINDOW}"
+    assert not asked(shape.format("approx_top_k(status, 3)")).bounds
+    assert "it takes no size of a sketch" in refused(shape.format("approx_top_k(status, 3, 1000)"))
+
+
+def test_percentiles_are_near_in_value() -> None:
+    shape = f"SELECT {{}} AS x FROM access GROUP BY {WINDOW}"
+    (bounded,) = asked(shape.format("percentile_approx(bytes, 0.5)")).bounds.columns
+    assert bounded.bound.size == 0.01
+    said = refused(shape.format("percentile_approx(bytes, 0.5, 10000)"))
+    assert "an accuracy in ranks from 1 to 1114" in said

@@ -66,6 +66,8 @@ SHARE_MIN = 0.9
 COMMENT = "#"
 JOURNAL_TIME = "__REALTIME_TIMESTAMP="
 """Every record of ``journalctl -o export`` has it."""
+LISTED = ("BOOLEAN", "BIGINT", "DOUBLE", "STRING")
+"""Types of the elements of lists."""
 IN_UTC = ("w3c", "cloudfront")
 """Formats whose times are in UTC by their definition."""
 
@@ -174,7 +176,16 @@ def _json_type(values: Sequence[Any]) -> str:
         return "BIGINT" if all(abs(value) < 1 << 63 for value in values) else "DECIMAL(38, 0)"
     if kinds and kinds <= {int, float}:
         return "DOUBLE"
-    return "STRING"
+    return _list_type(values) if kinds == {list} else "STRING"
+
+
+def _list_type(values: Sequence[Any]) -> str:
+    """Of lists whose elements are of one plain kind; others stay text."""
+    elements = [one for value in values for one in value if one is not None]
+    is_plain = not any(isinstance(one, list | dict) for one in elements)
+    kind = _json_type(elements) if elements and is_plain else ""
+    is_text = kind == "STRING" and not all(isinstance(one, str) for one in elements)
+    return f"ARRAY<{kind}>" if kind in LISTED and not is_text else "STRING"
 
 
 def _w3c(samples: Sequence[Sample], lines: Sequence[str]) -> Guessed | None:

@@ -235,11 +235,18 @@ def name_rank(name: str) -> int:
 def _why_none(columns: Mapping[str, Sequence[str]]) -> str:
     weekday = next((name for name, values in columns.items() if names_weekday(values)), None)
     if weekday is not None:
+        value = columns[weekday][0]
+        zone = " Z" if re.search(r" [+-]\d{4} ", value) else ""
+        pattern = "dd MMM yyyy HH:mm:ss z" if "," in value else f"MMM dd HH:mm:ss{zone} yyyy"
         return (
-            f"`{weekday}` is a time with the name of a weekday ({columns[weekday][0][:40]!r}), "
-            "which no pattern of Spark reads"
+            f"`{weekday}` is a time with the name of a weekday ({value[:40]!r}), which no pattern "
+            f"of Spark reads; write the source by hand, with `{weekday}` as a STRING, and the time "
+            f"from behind the day on, as in time = "
+            f"\"to_timestamp(substring({weekday}, {value.find(' ') + 2}), '{pattern}')\""
         )
     return (
         "no column holds points in time: looked for ISO 8601, the usual dates with a time of day, "
-        "and numbers of seconds, milliseconds, micro- or nanoseconds since 1970"
+        "and numbers of seconds, milliseconds, micro- or nanoseconds since 1970; write the source "
+        "by hand, with what it is made of: time = \"to_timestamp(day, 'yyyyMMdd')\", or "
+        "timestamp_format = 'epoch_us' for numbers that begin elsewhere"
     )

@@ -161,6 +161,8 @@ def _finished(
         finished = Finished(split_by_window(query, _collected(query, frame)))
         is_plain = before_us is None and len(parts) == 1 and query.reading_count is None
         counts = scan_counts(frame) if is_plain else None
+        if query.sessions is not msgspec.UNSET:  # nothing fails of one that is too long
+            finished = msgspec.structs.replace(finished, left_out=_left_out(own, query, records))
     except GroupFailed:
         finished = _without_failing(own, query, records)
     with _told_of(query):
@@ -217,16 +219,18 @@ def _line_counts(own: SparkSession, part: _Part) -> LineCounts:
 
 def _without_failing(own: SparkSession, query: Query, records: str) -> Finished:
     """Read anew from the query's text, and not from how it is split."""
-    question = question_of(query)
     for name, value in SETTINGS:
         own.conf.set(name, value)
-    rows = _run(own, query, records, write_tolerant_sql(question))
-    counts = _run(own, query, records, write_left_out_sql(question))
+    rows = _run(own, query, records, write_tolerant_sql(question_of(query)))
+    return Finished(split_by_window(query, rows), _left_out(own, query, records))
+
+
+def _left_out(own: SparkSession, query: Query, records: str) -> dict[int, LeftOut]:
+    for name, value in SETTINGS:
+        own.conf.set(name, value)
+    counts = _run(own, query, records, write_left_out_sql(question_of(query)))
     found = split_by_window(query, counts)
-    return Finished(
-        split_by_window(query, rows),
-        {window: LeftOut(count=table["left_out"][0].as_py()) for window, table in found.items()},
-    )
+    return {window: LeftOut(count=table["left_out"][0].as_py()) for window, table in found.items()}
 
 
 def _with_places(sql: str) -> str:

@@ -202,9 +202,11 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
+            calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
+            at = offset_of(calls[0].arguments[0]) if calls else None
             raise refusal(
                 text,
-                stream.offset,
+                stream.offset if at is None else at,
                 "sessions have no growing states, such as count(DISTINCT …); write an approximate "
                 "function, or a window instead of sessions",
             )

@@ -265,6 +265,27 @@ async def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(site:
     assert site.reports == []
 
 
+# A new source is looked at, and read beside
+
+
+@with_site
+async def test_an_install_does_not_wait_until_what_is_there_is_read(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent does nothing else until the install is done."""
+    gate = Gate()
+    site.write("there before")
+    slow_polls(monkeypatch, "weblog", gate)
+    install = asyncio.create_task(site.install(1, begin_pane=None))
+    await until(gate.came.is_set)
+    begun, poll = list(site.begun), site.feeder.followed["weblog"].poll
+    gate.open()
+    await install
+    assert begun == ["hits@home#1"], "it waits for the files to be read"
+    assert poll is None, "they are read at once"
+    await site.until_cut("weblog", 1)
+
+
 # Removed while something is under way
 
 

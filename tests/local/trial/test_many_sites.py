@@ -1,7 +1,7 @@
 """What a federation in one process costs, counted for each site: more sites, no more for each.
 
 Counts and not times: of statements, commits, polls, parses, summaries, threads and files, for 10
-sites and for 40.
+sites and for 40; and of what queries on one source share.
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ from headwater.store.disk import Disk
 from headwater.store.input.finite import FiniteInput
 from headwater.store.manifest import Manifest
 
-SQL = """
+SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, url STRING) WITH (format = 'csv', path = '*.csv', time = 'ts');
-CREATE STREAM counts AS
+"""
+STREAM = """
+CREATE STREAM {name} AS
 SELECT url, count(*) AS n FROM hits GROUP BY window(ts, '1 day'), url;
 """
+SQL = SOURCE + STREAM.format(name="counts")
 
 
 COMMITS_MAX, STATEMENTS_MAX = 8, 40
 """Of a site, with its share of what the root writes, beside what acknowledgements make it write."""
+SITES_OF_QUERIES, QUERIES = 5, 5
 ACK_COMMITS, ACK_STATEMENTS = 1, 4
 """For each acknowledgement: these come every two seconds, however long a busy machine takes."""
 
@@ -54,7 +58,12 @@ class Work:
 
 
 def run(
-    site_count: int, directory: Path, monkeypatch: pytest.MonkeyPatch, *, files: int = 1
+    site_count: int,
+    directory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    files: int = 1,
+    sql: str = SQL,
 ) -> Work:
     for number in range(site_count):
         folder = directory / f"s{number}"
@@ -64,6 +73,7 @@ def run(
     counts: Counter[str] = Counter()
     with monkeypatch.context() as patch:
         _count(patch, counts, "polls", FiniteInput, "poll")
+        _count(patch, counts, "batches", MadeRunner, "run")
         _count(patch, counts, "commits", Manifest, "transaction")
         for verb in ("run", "run_many", "all"):
             _count(patch, counts, "statements", Manifest, verb)
@@ -83,7 +93,7 @@ def run(
             most["threads"] = max(most["threads"], threading.active_count())
             most["files"] = max(most["files"], _open_files(work))
 
-        results = try_query(SQL, directory, show=look, spark=spark, work=work)
+        results = try_query(sql, directory, show=look, spark=spark, work=work)
     counts += most - before
     return Work(site_count, results, counts)
 
@@ -243,3 +253,25 @@ def test_more_files_are_one_commit_more_for_no_site(
     work = run(10, tmp_path, monkeypatch, files=50)
     assert work.per_site("polls") <= 2
     assert work.per_site("commits") <= 1.3 * works[10].per_site("commits")
+
+
+def test_queries_on_a_source_cost_no_more_than_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They share its polls, its batches and the commits of these."""
+
+    def of(queries: int) -> Counter[str]:
+        sql = SOURCE + "".join(STREAM.format(name=f"counts{n}") for n in range(queries))
+        work = run(SITES_OF_QUERIES, tmp_path / str(queries), monkeypatch, sql=sql)
+        assert [len(result.windows) for result in work.results] == [PANES] * queries
+        work.counts["commits"] -= ACK_COMMITS * work.counts["acks"]
+        work.counts["statements"] -= ACK_STATEMENTS * work.counts["acks"]
+        return work.counts
+
+    few, many = of(QUERIES), of(4 * QUERIES)
+    assert many["polls"] <= 2 * SITES_OF_QUERIES
+    assert many["batches"] <= few["batches"] + 1
+    assert many["summaries"] <= 2 * PANES * SITES_OF_QUERIES * 4 * QUERIES
+    for what in ("parses", "statements"):
+        assert many[what] <= 4 * few[what], (what, few, many)
+    assert many["commits"] <= 2 * few["commits"], (few, many)

@@ -8,6 +8,7 @@ from typing import Any
 from pane_kit import RootDesk, make_query, make_roster, state, whole
 
 from headwater.root.said.awaited import awaited_window, newest_expected
+from headwater.root.said.view import explain
 
 
 def desk(*, sites: int = 2, **options: Any) -> RootDesk:
@@ -118,3 +119,25 @@ def test_why_never_counts_a_site_as_covered_and_as_missing() -> None:
     assert root.newest(0).envelope.covered == 2, "of an answer it never goes down"
     told = why.with_published(root.newest(0).envelope)
     assert told.covered + told.missing_count == told.expected
+
+
+def test_why_says_where_to_ask_what_holds_up_a_site_that_is_silent() -> None:
+    """A site whose disk is full can't say so: nothing is said before it is on the disk."""
+    root = desk()
+    root.work(now_s=10.0)
+    root.receive(whole(root.query, 0, 0, [1], of=100), now_s=11.0)
+    ask = "headwater streams --at s1"
+    assert ask not in explain(root.root, 0).text(), "its deadline has not come"
+    root.work(now_s=20.0)
+    assert root.newest(0).envelope.revision == 1
+    assert ask in explain(root.root, 0).text()
+    root.receive(whole(root.query, 0, 1, [2], of=200), now_s=21.0)
+    assert ask not in explain(root.root, 0).text()
+
+
+def test_why_says_where_to_ask_of_a_site_that_catches_up() -> None:
+    root = desk()
+    behind = state(root.query, 1, of=200, number=2, catching_up=True)
+    root.hear(behind, now_s=10.0)
+    root.receive(whole(root.query, 0, 0, [1], of=100), now_s=11.0)
+    assert "headwater streams --at s1" in explain(root.root, 0).text()

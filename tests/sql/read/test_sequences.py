@@ -36,6 +36,12 @@ def test_lengths_are_numbers_and_a_begin_now_is_the_next_whole_pane() -> None:
     assert (query.begin_pane, query.wants_past, query.timing.deadline_s) == (None, False, 3.0)
 
 
+def test_a_number_that_comes_back_by_less_than_a_window_counts() -> None:
+    grid = compiled().sequence
+    assert isinstance(grid, SequenceGrid)
+    assert (grid.disorder, grid.lateness) == (0, 100), "the window's length, and not its slide"
+
+
 def test_a_begin_is_the_earliest_record_or_a_number() -> None:
     assert compiled("begin = 'earliest'").wants_past
     query = compiled("begin = '120'")

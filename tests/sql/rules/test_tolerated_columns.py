@@ -97,6 +97,36 @@ def test_explain_says_how_it_is_split_and_what_it_saves(options: str, said: str)
     assert said in explain(compiled(options))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "abs(bytes)",
+        "coalesce(abs(bytes), 0)",
+        "greatest(bytes, 0)",
+        "abs(bytes) * 2 + 1",
+        "length(domain) / 3",
+        "CAST(abs(bytes) AS DOUBLE)",
+    ],
+)
+def test_a_share_is_of_what_surely_has_no_negative_values(value: str) -> None:
+    assert compiled("error = '1 % of total'", summed=value).tolerates is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "coalesce(bytes, 0)",
+        "greatest(bytes, bytes + 1)",
+        "abs(bytes) - 5",
+        "-abs(bytes)",
+        "abs(bytes) * -1",
+    ],
+)
+def test_of_what_may_be_negative_no_share_is_asked_for(value: str) -> None:
+    with pytest.raises(QueryRefused, match="`b` may have negative values"):
+        compiled("error = '1 % of total'", summed=value)
+
+
 def test_the_largest_rows_may_be_asked_for_and_answers_say_which_are_sure() -> None:
     query = compiled("error = '1 % of total'", rest="ORDER BY b DESC, domain LIMIT 10")
     assert query.tolerates is not None

@@ -123,6 +123,21 @@ def test_the_place_is_underlined_for_people() -> None:
     assert only.statement == "s"
 
 
+def test_a_percentile_within_a_group_is_one_fault() -> None:
+    select = "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY ms) AS p FROM access"
+    text = f"{SOURCE}CREATE STREAM s AS {select} GROUP BY window(ts, '1 minute');"
+    (only,) = validate(text)
+    assert "write percentile_approx(ms, 0.5)" in only.message
+
+
+def test_a_growing_state_of_sessions_is_underlined() -> None:
+    select = "SELECT domain, count(*) AS n, collect_set(upper(domain)) AS c FROM access"
+    text = f"{SOURCE}CREATE STREAM s AS {select} GROUP BY session_window(ts, '1 minute'), domain;"
+    (only,) = validate(text)
+    assert "sessions have no growing states" in only.message
+    assert underlined(text) == ["upper(domain)"]
+
+
 WARNED = {
     "a key that is a timestamp": (
         "SELECT ts, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), ts",
@@ -134,6 +149,11 @@ WARNED = {
     ),
     "LIMIT without ORDER BY": (
         "SELECT domain, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), domain LIMIT 5",
+        "5", "with ORDER BY",
+    ),
+    "LIMIT by the window alone": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), domain "
+        "ORDER BY window LIMIT 5",
         "5", "with ORDER BY",
     ),
     "a comparison with NULL": (

@@ -146,9 +146,10 @@ class Feeder:
     async def install(self, query: Query, *, is_new: bool) -> None:
         """Read the query's source from now on. Raises where its path leads outside.
 
-        A new source is polled at once, which settles from where its files are read; where that
-        fails, ``run`` tries it again. The site is served to Spark by ``run`` only: after a restart
-        all queries are there by then.
+        A new source is looked at, which settles from where its files are read; where that fails,
+        ``run`` tries it again. What is in them is read by ``run``, since an agent does nothing else
+        until this is done. The site is served to Spark by ``run`` only: after a restart all queries
+        are there by then.
         """
         if self._host is None:
             return
@@ -175,7 +176,7 @@ class Feeder:
         elif not is_begun:
             if is_new:
                 followed.unbegun.add(id_)
-            await self._attend(followed)
+            await self._attend(followed, begins=True)
         await self._begin_pasts(followed)
         self._has_news = True
         self._wake.set()
@@ -258,8 +259,9 @@ class Feeder:
             await self._attend(followed)
             await self._begin_pasts(followed)
 
-    async def _attend(self, followed: Followed) -> None:
-        """Open the source or poll it, if it is time to. What it raises is its own trouble."""
+    async def _attend(self, followed: Followed, *, begins: bool = False) -> None:
+        """Open the source or poll it, if it is time to. What it raises is its own trouble.
+        ``begins``: reading its files is left to the next poll, which is due at once."""
         async with self._turn:
             if not self._lives.is_current(followed) or followed.is_quiet:
                 return
@@ -271,7 +273,7 @@ class Feeder:
                 if followed.input is None:
                     await self._open(followed)
                 if followed.input is not None:
-                    await self._poll(followed, followed.input)
+                    await self._poll(followed, followed.input, begins=begins)
             except StoreBroken:
                 raise
             except Exception as error:
@@ -317,9 +319,10 @@ class Feeder:
         if not self._lives.is_begun(followed):
             followed.unbegun.update(followed.queries)
 
-    async def _poll(self, followed: Followed, source: SourceInput) -> None:
+    async def _poll(self, followed: Followed, source: SourceInput, *, begins: bool) -> None:
         lost_chunks = followed.lost_chunks
-        poll = await self._inputs.poll(source, now_s=self._now_s())
+        look = self._inputs.begin if begins else self._inputs.poll
+        poll = await look(source, now_s=self._now_s())
         if not self._lives.is_current(followed):
             return
         followed.told_chunks = lost_chunks
@@ -336,6 +339,8 @@ class Feeder:
         if poll.report is not None:
             self._tell(followed, poll.report)
         self._find_due(followed)
+        if begins and not poll.is_clean:
+            followed.poll = None  # the next one is due
 
     def _note_poll(self, followed: Followed, poll: Poll) -> None:
         """What a poll could not take in, for lack of room, is shown as trouble too; the next poll

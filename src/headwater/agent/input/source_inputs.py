@@ -67,6 +67,11 @@ class SourceInputs:
             lambda: opened(directory=directory, pattern=pattern, closed=closed, reach=reach)
         )
 
+    async def begin(self, source: SourceInput, *, now_s: float) -> Poll:
+        """The first poll of a life: a growing log is only looked at, and read by the next one."""
+        first = source.begin if isinstance(source, LogFollower) else source.poll
+        return await self.beside(lambda: first(now_s=now_s))
+
     async def poll(self, source: SourceInput, *, now_s: float) -> Poll:
         return await self.beside(lambda: source.poll(now_s=now_s))
 

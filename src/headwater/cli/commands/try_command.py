@@ -15,7 +15,7 @@ import typer
 from headwater.cli.commands.operator_commands import read_sql
 from headwater.cli.ending import ends_in_order
 from headwater.cli.show.output import AnyOutput, OutputFormat, chosen, log_warnings_only, say
-from headwater.errors import ConfigurationError, GroupFailed, QueryRefused, SparkFailed
+from headwater.errors import ConfigurationError, QueryRefused
 
 if TYPE_CHECKING:
     from headwater.cli.show.answers import StreamAnswers
@@ -316,11 +316,11 @@ def _run(
     results = try_query(text, sites, show=line.show, spark=spark)
     if not wanted.is_compared:
         return results, {}
-    try:
-        reference = try_central(text, sites, show=line.show, spark=spark)
-    except (GroupFailed, SparkFailed) as error:
-        return results, {one.query.id.name: f"not compared: {error}" for one in results}
-    return results, differences(results, reference)
+    failed: dict[str, str] = {}
+    reference = try_central(text, sites, show=line.show, spark=spark, failed=failed)
+    alike = [one for one in results if one.query.id.name not in failed]
+    unlike = {name: f"not compared: {reason}" for name, reason in failed.items()}
+    return results, differences(alike, reference) | unlike
 
 
 def _answers(parts: Sequence[StreamResult], share: float | None = None) -> StreamAnswers:

@@ -28,7 +28,7 @@ from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
 from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.edge.config import EdgeConfig
-from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
+from headwater.errors import ConfigurationError, GroupFailed, HeadwaterError, SparkFailed
 from headwater.local.federation import Federation
 from headwater.local.free_memory import heap_for_a_run
 from headwater.local.little_input import is_little
@@ -171,17 +171,29 @@ def _rare_collections() -> Iterator[None]:
 
 
 def try_central(
-    text: str, sites: Path, *, show: Show = lambda _: None, spark: RunningSpark | None = None
+    text: str,
+    sites: Path,
+    *,
+    show: Show = lambda _: None,
+    spark: RunningSpark | None = None,
+    failed: dict[str, str] | None = None,
 ) -> list[StreamResult]:
-    """The same by one plain Spark over all files."""
+    """The same by one plain Spark over all files. Where ``failed`` is given, a stream that Spark
+    can't answer is named there with why, and the others are answered."""
     folders = site_folders(sites)
     queries = compiled(text, folders)
     with _spark(spark, show, queries, folders) as running:
         results = []
         for asked in queries:
-            query = with_span(asked, running.session, list(folders.values()))
-            with _shown_scan(running, query, list(folders.values()), show):
-                finished = _central(running, query, list(folders.values()))
+            try:
+                query = with_span(asked, running.session, list(folders.values()))
+                with _shown_scan(running, query, list(folders.values()), show):
+                    finished = _central(running, query, list(folders.values()))
+            except (GroupFailed, SparkFailed) as error:
+                if failed is None:
+                    raise
+                failed[asked.id.name] = str(error)
+                continue
             rows = finished.rows
             windows = tuple(
                 WindowResult(

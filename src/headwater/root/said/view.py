@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from headwater.algebra.words.remark import RemarkKind, SiteRemark
-from headwater.algebra.words.site_state import FOREVER
+from headwater.algebra.words.site_state import FOREVER, PaneState, Reason
 from headwater.root.said.assess import alarms_of
-from headwater.root.said.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut, MissingSite
 from headwater.root.said.explain import (
     BEFORE_BEGIN,
     OVER,
@@ -41,7 +41,7 @@ def explain(root: Root, number: int) -> Explanation:
         missing=found.missing,
         missing_count=found.missing_count,
         damaged=found.damaged,
-        awaited=tuple(_awaited(root, number)),
+        awaited=(*_awaited(root, number), *_whom_to_ask(window, found.missing)),
         left_out=window.left_out if window else LeftOut(),
         bounded=root.query.bounds,
         withheld=found.withheld,
@@ -176,6 +176,17 @@ def _awaited(root: Root, number: int) -> list[str]:
     if root.answers.failure is not None:
         sentences.append(f"The last answer failed and is tried again: {root.answers.failure}")
     return sentences
+
+
+def _whom_to_ask(window: Window | None, missing: Iterable[MissingSite]) -> list[str]:
+    """What keeps a site from speaking, or from getting on (a full disk, for one), is not told."""
+    is_due = window is not None and (window.revision > 0 or window.is_overdue)
+    for one in missing:
+        is_silent = is_due and one.state is PaneState.UNKNOWN
+        if is_silent or one.reason == Reason.CATCHING_UP:
+            ask = f"headwater streams --at {one.site}"
+            return [f"Whether anything holds up {one.site}, a full disk say, it says itself: {ask}"]
+    return []
 
 
 def _awaited_of_none(root: Root, number: int) -> list[str]:

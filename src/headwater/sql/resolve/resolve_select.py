@@ -314,7 +314,8 @@ def _having(
 def _ordered(
     select: exp.Select, names: Names, written: Sequence[_Written], ranks: TakenOut
 ) -> list[tuple[_Written, str]]:
-    """What ORDER BY lists, each with its direction; a rank under its name."""
+    """What ORDER BY lists, each with its direction; a rank under its name. The window orders
+    nothing: each has an answer of its own, and they come one after the other."""
     order = select.args.get("order")
     aliases = {one.name.lower(): one.resolved for one in written}
     found = []
@@ -325,7 +326,8 @@ def _ordered(
             continue
         expression = _ordered_by(ordered, written)
         resolved = names.resolved(expression, aliases, alias_first=True)
-        found.append((_Written("", expression, resolved), direction))
+        if window_field(resolved) != "":
+            found.append((_Written("", expression, resolved), direction))
     return found
 
 

@@ -95,12 +95,18 @@ schema_of_variant_agg: changes a variant, which no answer has; read one with \
 variant_get(parse_json(x), '$.a', 'bigint')
 
 approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate bitmap_and_agg \
-bitmap_construct_agg bitmap_or_agg hll_union kll_merge_agg_bigint \
-kll_merge_agg_double kll_merge_agg_float kll_sketch_get_rank_bigint \
-kll_sketch_get_rank_double kll_sketch_get_rank_float kll_sketch_merge_bigint \
+bitmap_construct_agg bitmap_or_agg: takes or makes a sketch, \
+which is not available; write approx_top_k(x, 10) or approx_count_distinct(x), or \
+GROUP BY the column and count(*)
+
+kll_sketch_get_rank_bigint kll_sketch_get_rank_double kll_sketch_get_rank_float: \
+is not needed for a rank: write count_if(x <= 100) / count(x), which is exact
+
+hll_union kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_merge_bigint \
 kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint \
-kll_sketch_to_string_double kll_sketch_to_string_float: takes or makes a sketch, \
-which is not available; GROUP BY the column and count(*)
+kll_sketch_to_string_double kll_sketch_to_string_float: is not available in a query, \
+whose sketches are merged over sites and panes by themselves. Show the sketch, and write this \
+where the answers are read; of sets there is theta_union(theta_sketch_agg(a), theta_sketch_agg(b))
 
 theta_intersection_agg theta_union_agg: takes sketches, which no source has; write \
 theta_sketch_agg(x), which is merged over sites and panes by itself, or \

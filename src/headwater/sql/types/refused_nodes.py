@@ -6,6 +6,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from headwater.sql.read.sql_text import sql_of
+from headwater.sql.tree.slots import filled
 
 _ELSEWHERE: dict[type[exp.Expr], str] = {
     exp.Star: "* stands only in count(*); name the columns",
@@ -32,6 +33,10 @@ _ADVICE: dict[type[exp.Expr], str] = {
     exp.IgnoreNulls: "IGNORE NULLS is not available, and not needed: aggregates pass over NULL, "
     "any_value too; leave it out",
     exp.RespectNulls: "RESPECT NULLS is not available: aggregates pass over NULL; leave it out",
+    exp.BitwiseLeftShift: "<< is not available: parsers differ on how it binds; write "
+    "shiftleft(x, 3)",
+    exp.BitwiseRightShift: ">> is not available: parsers differ on how it binds; write "
+    "shiftright(x, 3)",
     exp.AtTimeZone: "AT TIME ZONE is not available; write from_utc_timestamp(ts, 'Europe/Berlin')",
     exp.WithinGroup: "WITHIN GROUP goes with listagg alone; for percentile_cont and "
     "percentile_disc write percentile_approx(x, 0.5), which is within 1% of the value",
@@ -69,5 +74,5 @@ def is_refused(node: exp.Expr) -> bool:
 
 
 def brief(node: exp.Expr) -> str:
-    text = sql_of(node)
+    text = sql_of(filled(node, lambda *_: exp.Var(this="…")))  # slots have no name for people
     return text if len(text) <= BRIEF_MAX else f"{text[: BRIEF_MAX - 1]}…"

@@ -44,6 +44,8 @@ _PROBED = (
     exp.Filter,
 )
 """Kinds of nodes that have a type by themselves."""
+_WHOLE = (exp.Lambda, exp.Select, exp.Window, exp.WithinGroup, exp.Join, exp.Pivot)
+"""Kinds whose parts mean nothing, or another thing, by themselves."""
 _PLAIN = (exp.Identifier, exp.Var, exp.DataType, exp.Literal, exp.Star)
 """Kinds that have nothing to be probed in them."""
 _LISTED = ("expressions", "from_", "where", "group", "having", "order")
@@ -260,7 +262,7 @@ class QuestionRepair:
     # What stands beside a fault
 
     def _probes(self, unit: exp.Expr, offset: int) -> Iterator[exp.Expr]:
-        if unit.find(exp.Lambda, exp.Select, exp.Window, exp.Join, exp.Pivot) is not None:
+        if unit.find(*_WHOLE) is not None:
             return
         at = [node for node in unit.walk() if (node._meta or {}).get("start") == offset]
         node: Any = at[-1] if at else None

@@ -11,6 +11,7 @@ from headwater.plan.query import Query
 from headwater.sql.read.sql_text import offset_of
 from headwater.sql.read.statements import SourceStatement, Statement, StreamStatement
 from headwater.sql.tree.nodes import Grouped, Node, the
+from headwater.sql.tree.slots import window_field
 
 Warnings = Iterator[tuple[int, str]]
 """Where, and what."""
@@ -26,7 +27,10 @@ def source_warnings(source: SourceStatement, statements: Sequence[Statement]) ->
 def stream_warnings(stream: StreamStatement, tree: Node, queries: Sequence[Query]) -> Warnings:
     select = stream.select
     yield from _keys(select, tree)
-    if select.args.get("limit") is not None and select.args.get("order") is None:
+    order = select.args.get("order")
+    terms = [] if order is None else order.expressions
+    is_ordered = any(window_field(term.this) != "" for term in terms)  # it is one for each answer
+    if select.args.get("limit") is not None and not is_ordered:
         at = offset_of(select.args["limit"])
         yield (
             stream.select_offset if at is None else at,

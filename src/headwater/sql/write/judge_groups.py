@@ -34,6 +34,7 @@ from headwater.sql.write.write_site_sql import RECORDS, expanded_sql
 GROUP_COLUMN = "__group"
 """The number of a group, beside the columns of ``panes``."""
 MARK_COLUMN = "__mark"
+KEPT_COLUMN = "__kept"
 SETTINGS = (
     ("spark.sql.legacy.allowHashOnMapType", "true"),
     ("spark.sql.subexpressionElimination.enabled", "false"),
@@ -103,9 +104,11 @@ def write_tolerant_sql(tree: Node) -> str:
 
 
 def write_left_out_sql(tree: Node) -> str:
-    """How many groups of each window fail, as ``window`` and ``left_out``."""
+    """How many groups of each window fail, as ``window`` and ``left_out``: sessions that are too
+    long among them, whatever HAVING says of one."""
     judged = _Judged(tree)
-    inner = judged.groups_sql([], having=f"{judged.mark} IS NULL OR {judged.overflows} > 0")
+    failed = f"{judged.mark} IS NULL OR {judged.overflows} > 0"
+    inner = judged.groups_sql([], having=failed, are_kept=False)
     return f"SELECT {WINDOW}, COUNT(*) AS left_out FROM ({inner}) GROUP BY {WINDOW}"
 
 
@@ -114,6 +117,7 @@ class _Judged:
 
     def __init__(self, tree: Node) -> None:
         shown, self._group = the(tree, Shown), the(tree, Grouped)
+        self._shown = shown.columns
         self._is_distinct = shown.is_distinct
         self._calls = [_tolerant(call) for call in self._group.calls]
         checks = [_overflow(call) for call in self._group.calls if call.split.tried]
@@ -132,20 +136,29 @@ class _Judged:
 
         return sql_of(filled(expression, fill))
 
-    def groups_sql(self, columns: Sequence[str], *, having: str) -> str:
+    def groups_sql(self, columns: Sequence[str], *, having: str, are_kept: bool = True) -> str:
         where = [sql_of(kept.condition) for kept in self._group.conditions]
         keys = [key.over_all for key in self._group.keys]
         of_states = bool(self._group.last_n)
         window = WINDOW if of_states else window_sql(self._group)
         records = expanded_sql(self._group)
-        return select_sql(
-            [window_item(self._group), *columns],
-            states_sql(self._group, where, RECORDS) if of_states else records,
-            where=[] if of_states else where,
-            groups=sets_sql(window, keys, self._group.sets),
-            having=" AND ".join([f"({having})", *session_conditions(self._group)]),
-            is_distinct=self._is_distinct and bool(columns),
-        )
+        if of_states:
+            records, where = states_sql(self._group, where, RECORDS), []
+        items = [window_item(self._group), *columns]
+        is_distinct = self._is_distinct and bool(columns)
+        groups = sets_sql(window, keys, self._group.sets)
+        if not self._group.sets:
+            short = session_conditions(self._group)
+            others = short if are_kept else [f"NOT ({one})" for one in short]
+            having = (" AND " if are_kept else " OR ").join([f"({having})", *others])
+            return select_sql(
+                items, records, where=where, groups=groups, having=having, is_distinct=is_distinct
+            )
+        # In HAVING Spark finds neither the keys of grouping sets nor which set a group is of.
+        items.append(f"{having} AS {KEPT_COLUMN}")
+        names = [WINDOW, *(name_sql(item.name) for item in self._shown[: len(columns)])]
+        marked = select_sql(items, records, where=where, groups=groups)
+        return select_sql(names, f"({marked})", where=[KEPT_COLUMN], is_distinct=is_distinct)
 
 
 def _tolerant(call: Call) -> str:
