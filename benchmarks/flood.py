@@ -42,6 +42,7 @@ from headwater.net.identity.identity import Role
 from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.roster import Roster, Site
@@ -123,9 +124,7 @@ class Member:
         self.up.clear()
         self.measured.downs += self.is_wanted
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
+    def link_load(self, site: str, load: LinkLoad) -> None:
         """What waits is of no interest here."""
 
     def message(self, sender: str, message: Message) -> None:

@@ -5,6 +5,10 @@ a double, a bigint); the second sends them from one network to another over loop
 TLS, both ends in this one process, while a heartbeat goes to and fro. Times in the first table are
 of CPU; those in the second are of the clock, and on a busy machine they show the machine. Ours
 includes the envelope and the checks of what came; the others are the bare rows, unchecked.
+
+``python -m benchmarks.wire budgets``: the same transfer with a budget far above what the link
+carries, and handed over as a peer does it, into the room that it is told of, each divided by the
+plain one of the same turn.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import asyncio
 import io
 import random
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -30,6 +35,10 @@ from headwater.net.identity.identity import Role
 from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
+from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link import Link
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Heartbeat, Message, SummaryMessage
 from headwater.overlay.outputs import CONTROL, LIVE
 from headwater.plan.roster import Roster, Site
@@ -123,6 +132,15 @@ class Ear:
         self.beats: asyncio.Queue[Heartbeat] = asyncio.Queue()
         self.room = asyncio.Event()
         self._answer = answer
+        self.link: Link | None = None
+        """What a peer would keep of the link; None: the sender goes by ``WINDOW_BYTES``."""
+
+    def is_open(self, queued_bytes: int, size_bytes: int) -> bool:
+        """For one message more, which is then handed over."""
+        if self.link is None:
+            return queued_bytes <= WINDOW_BYTES
+        self.link.handed_bytes += size_bytes
+        return self.link.room_bytes > 0
 
     def link_up(self, site: str) -> None:
         self.is_up.set()
@@ -130,10 +148,10 @@ class Ear:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         raise AssertionError(f"the link with {site} ended")
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
-        if queued_bytes < WINDOW_BYTES:
+    def link_load(self, site: str, load: LinkLoad) -> None:
+        if self.link is not None:
+            self.link.load(load)
+        if load.queued_bytes < WINDOW_BYTES:
             self.room.set()
 
     def message(self, sender: str, message: Message) -> None:
@@ -152,7 +170,9 @@ class Transfer(msgspec.Struct):
     beat_p99_s: float
 
 
-async def transfer(keys: int, directory: Path) -> Transfer:
+async def transfer(
+    keys: int, directory: Path, *, budgets: LinkBudgets = NO_BUDGETS, as_peer: bool = False
+) -> Transfer:
     """alpha fills the link to bravo, and a heartbeat every 5 ms goes there and back."""
     authority = create_authority(directory / str(keys), "bench")
     sites = ("alpha", "bravo")
@@ -167,6 +187,7 @@ async def transfer(keys: int, directory: Path) -> Transfer:
             codec=Codec(lambda query: SCHEMA),
             listen=("127.0.0.1", 0),
             address_of=lambda other: ("127.0.0.1", ports[other]),
+            budgets=budgets,
         )
         for site in sites
     }
@@ -174,6 +195,10 @@ async def transfer(keys: int, directory: Path) -> Transfer:
     beats_s: list[float] = []
     by_alpha = Ear(lambda beat: beats_s.append(time.perf_counter() - beat.sent_s))
     by_bravo = Ear(lambda beat: bravo.send("alpha", beat, CONTROL) and None)
+    if as_peer:
+        by_alpha.link = Link("bravo", OverlayConfig())
+        by_alpha.link.up(now_s=0.0)
+        by_alpha.link.load_is_told = True
     await alpha.start(by_alpha)
     await bravo.start(by_bravo)
     ports.update({site: network.port for site, network in networks.items()})
@@ -206,7 +231,7 @@ async def _fill(
     started_s, cpu_s = time.perf_counter(), time.process_time()
     for sent in range(count):
         alpha.send("bravo", message, LIVE)
-        if alpha.queued_bytes("bravo") > WINDOW_BYTES:
+        if not by_alpha.is_open(alpha.queued_bytes("bravo"), size_bytes):
             by_alpha.room.clear()
             await by_alpha.room.wait()
         elif sent % 64 == 0:
@@ -221,7 +246,44 @@ async def _fill(
     )
 
 
+FAR_ABOVE = LinkBudgets(1e11, {"alpha": 1e11, "bravo": 1e11})
+TURNS = 5
+
+
+def compare_budgets() -> None:
+    """Medians of ratios, of turns in which each way follows the other."""
+    ways: dict[str, dict[str, Any]] = {
+        "budget far above": {"budgets": FAR_ABOVE},
+        "as a peer": {"as_peer": True},
+    }
+    print(f"{'keys':>8}  {'way':<18} {'throughput':>10} {'CPU':>6} {'beat p99':>9}")
+    for keys in KEYS:
+        ratios: dict[str, list[tuple[float, float, float]]] = {way: [] for way in ways}
+        for _ in range(TURNS):
+            plain = _in_a_place_of_its_own(keys)
+            for way, options in ways.items():
+                found = _in_a_place_of_its_own(keys, **options)
+                ratios[way].append(
+                    (
+                        found.bytes_per_s / plain.bytes_per_s,
+                        found.cpu_s_per_gb / plain.cpu_s_per_gb,
+                        found.beat_p99_s / plain.beat_p99_s,
+                    )
+                )
+        for way, seen in ratios.items():
+            rate, cpu, beat = (statistics.median(column) for column in zip(*seen, strict=True))
+            print(f"{keys:>8,}  {way:<18} {rate:>10.2f} {cpu:>6.2f} {beat:>9.2f}")
+
+
+def _in_a_place_of_its_own(keys: int, **options: Any) -> Transfer:
+    with tempfile.TemporaryDirectory() as directory:
+        return asyncio.run(transfer(keys, Path(directory), **options))
+
+
 def main() -> None:
+    if sys.argv[1:] == ["budgets"]:
+        compare_budgets()
+        return
     print(
         f"{'keys':>8}  {'rows written as':<24} {'bytes':>11} {'enc CPU ms':>10} {'dec CPU ms':>10}"
     )

@@ -24,6 +24,7 @@ from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import COMPRESSED, Codec
 from headwater.net.values.words import command_word, count_word, plan_word
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import (
     AckMessage,
     AlterMessage,
@@ -97,9 +98,7 @@ class Thief:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         self._up.discard(site)
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
+    def link_load(self, site: str, load: LinkLoad) -> None:
         """It does not care."""
 
     def message(self, sender: str, message: Message) -> None:

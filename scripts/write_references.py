@@ -20,7 +20,13 @@ from unittest.mock import patch
 
 import msgspec
 
-from headwater.agent.config import AgentConfig, PolicyConfig, SourcesConfig
+from headwater.agent.config import (
+    AgentConfig,
+    LinksConfig,
+    LinkToConfig,
+    PolicyConfig,
+    SourcesConfig,
+)
 from headwater.agent.control.rights import OperatorRights
 from headwater.agent.input.declarations import SourceDeclaration
 from headwater.cli.main import main
@@ -41,8 +47,20 @@ COMMANDS = (
 TABLES = (
     (SourcesConfig, "declared", SourceDeclaration),
     (PolicyConfig, "operators", OperatorRights),
+    (LinksConfig, "to", LinkToConfig),
 )
-"""Lists of tables: (where, key, what)."""
+"""Lists of tables, or tables by name: (where, key, what)."""
+BY_NAME = {LinkToConfig: "[{}.{}.NAME]"}
+BUDGETS = """\
+```toml
+[links]
+budget = "200 kbit/s"                  # of this agent, all links together
+[links.to.frankfurt]
+budget = "64 kbit/s"
+```
+
+What a budget counts, and what goes first in it, is in
+[A budget for a link](running_agents.md#a-budget-for-a-link)."""
 DECLARED = """\
 ```toml
 [[sources.declared]]
@@ -88,7 +106,10 @@ def configuration_page() -> str:
         for within, name, kind in TABLES:
             if field.type is within:
                 about = inspect.cleandoc(kind.__doc__ or "").replace("``", "`")
-                parts += [f"### [[{field.name}.{name}]]", about, _table(kind)]
+                heading = BY_NAME.get(kind, "[[{}.{}]]").format(field.name, name)
+                parts += [f"### {heading}", about, _table(kind)]
+        if field.type is LinksConfig:
+            parts += [BUDGETS]
         if field.type is SourcesConfig:
             parts += [DECLARED]
     parts += [

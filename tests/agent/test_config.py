@@ -5,7 +5,10 @@ from pathlib import Path
 import pytest
 
 from headwater.agent.config import AgentConfig
+from headwater.agent.settings import RuntimeSettings
 from headwater.errors import ConfigurationError
+from headwater.overlay.links.link_budgets import LinkBudgets
+from headwater.plan.roster import Roster, Site
 
 
 def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
@@ -37,6 +40,11 @@ def test_relative_paths_are_relative_to_the_file(tmp_path: Path):
         ('site = "a"\nmetrics_port = 99999', "metrics_port: wanted a port from 0 to 65535"),
         ('site = "a"\n[spark]\nmode = "cloud"', 'wanted "local" or "none"'),
         ('site = "a"\n[spark]\nshared = "s3a://b/x"', "has to be mounted"),
+        ('site = "a"\n[links]\nbudget = "200 kb/s"', "links.budget: wanted bits or bytes a second"),
+        ('site = "a"\n[links]\nbudget = 200', "Expected `str | null`, got `int`"),
+        ('site = "a"\n[links]\nbugdet = "1 kB/s"', "keys there: budget, control_share_max, to"),
+        ('site = "a"\n[links.to.fra]\nbudget = "9"', "links.to.fra.budget: wanted bits or bytes"),
+        ('site = "a"\n[links]\ncontrol_share_max = 1.0', "more than 0 and less than 1, got 1.0"),
         ('site = "a"\n[policy]\ndenied_columns = ["x"]', "unknown field `denied_columns`"),
         ('site = "a', "agent.toml"),
         ("site = " + "[" * 5000, "agent.toml"),
@@ -54,3 +62,19 @@ def test_a_mistake_is_refused_and_named(tmp_path: Path, text: str, wanted: str):
 def test_a_file_that_is_not_there_is_named(tmp_path: Path):
     with pytest.raises(ConfigurationError, match=r"nowhere\.toml.*No such file"):
         AgentConfig.load(tmp_path / "nowhere.toml")
+
+
+def test_budgets_of_links_are_in_bytes_a_second(tmp_path: Path):
+    path = tmp_path / "agent.toml"
+    path.write_text(
+        'site = "oslo"\n[links]\nbudget = "200 kbit/s"\n'
+        '[links.to.frankfurt]\nbudget = "64 kbit/s"\n'
+    )
+    config = AgentConfig.load(path)
+    assert config.links.budgets == LinkBudgets(25_000.0, {"frankfurt": 8_000.0})
+    assert RuntimeSettings.of(config).node.budgets == config.links.budgets
+    sites = [Site(number, name) for number, name in enumerate(("oslo", "paris", "rome"))]
+    with pytest.raises(ConfigurationError, match=r"links\.to\.frankfurt: no other site"):
+        config.require_budgets(Roster(1, tuple(sites), home="oslo"))
+    sites.append(Site(3, "frankfurt"))
+    config.require_budgets(Roster(1, tuple(sites), home="oslo"))

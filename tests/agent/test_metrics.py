@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
-from headwater.net.network import LinkCounters, NetworkStats
+from headwater.net.network import BudgetStats, LinkCounters, NetworkStats
 from headwater.overlay.lie_book import LieKind, LieMet
+from headwater.overlay.links.byte_budget import Traffic
 from headwater.spark.jvm.keeper import SparkStatus
 from headwater.spark.jvm.vitals import Vitals
 from headwater.store.cube.cube import CubeStatus
@@ -30,7 +31,10 @@ class LoopOnly:
 
     def _stats(self) -> NetworkStats:
         self._require_owner()
-        return NetworkStats({"fra": LinkCounters().stats()}, {"not tls": 2})
+        fra = LinkCounters()
+        fra.spent_bytes[Traffic.BEAT] = fra.spent_bytes[Traffic.CONTROL] = 300.0
+        fra.waited_s[Traffic.LIVE] = 2.5
+        return NetworkStats({"fra": fra.stats()}, {"not tls": 2}, BudgetStats(25_000.0))
 
     @property
     def notice_counts(self) -> Counter[str]:
@@ -111,6 +115,9 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_input_remarks{kind="no file"} 1.0' in text
     assert 'headwater_input_remarks{kind="malformed"} 0.0' in text
     assert 'headwater_link_up{to="fra"}' in text
+    assert 'headwater_budget_bytes_per_second{to=""} 25000.0' in text
+    assert 'headwater_budget_spent_bytes_total{class="control",to="fra"} 600.0' in text
+    assert 'headwater_budget_waited_seconds_total{class="live",to="fra"} 2.5' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text
     assert 'headwater_trouble{what="source weblog"} 1.0' in text

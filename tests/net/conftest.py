@@ -19,6 +19,7 @@ from headwater.net.network import NetLimits
 from headwater.net.transport.connection import Connection
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Heartbeat, Message, SummaryMessage
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.roster import Roster, Site
@@ -54,10 +55,8 @@ class Ear:
         self.downs.append((site, list(unsent)))
         self._note(f"down {site}")
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
-        self.loads.append(queued_bytes)
+    def link_load(self, site: str, load: LinkLoad) -> None:
+        self.loads.append(load.queued_bytes)
         self._news.set()
 
     def message(self, sender: str, message: Message) -> None:

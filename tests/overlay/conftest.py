@@ -31,6 +31,7 @@ from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.messages import Message
 from headwater.overlay.outputs import (
     AckDelivered,
@@ -91,11 +92,13 @@ class World:
         signatures_of: Callable[[str], Signatures] = lambda name: UNSIGNED,
         sign: Callable[[Command], Command] = lambda command: command,
         apart: int = 1,
+        budgets: dict[str, LinkBudgets] | None = None,
     ) -> None:
         """``sign`` is what operators sign commands with, ``apart`` what lies from one ordinal to
         the next."""
         self.sign = sign
         self._signatures_of = signatures_of
+        self._budgets = budgets or {}
         members = read_drawing(drawing)
         names = [name for name, _ in members]
         self.ordinal = {name: number * apart for number, name in enumerate(names)}
@@ -157,6 +160,7 @@ class World:
             config=self.config,
             merger_of=lambda query: self.merger,
             signatures=self._signatures_of(name),
+            budgets=self._budgets.get(name, NO_BUDGETS),
         )
         peer.restore(commands, counts, now_s=self.clock_s(name))
         self.peers[name] = peer

@@ -5,6 +5,7 @@ import pytest
 
 from headwater.algebra.summary import Lane
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import StatesMessage, SummaryMessage
 from headwater.overlay.outputs import LATER, LIVE, Dial, Hangup, Transmit
 
@@ -196,13 +197,13 @@ def test_a_congested_link_holds_summaries_back_until_it_has_room(world):
     query = world.install()
     world.run(1.0)
     full = world.config.link_queue_bytes_max
-    world.peers["a"].link_load("root", queued_bytes=full, now_s=world.now_s)
+    world.peers["a"].link_load("root", LinkLoad(full), now_s=world.now_s)
     assert world.peers["a"].room_bytes(query) == 0
     for site in ("c", "d", "a"):
         world.originate(site, 5, query=query)
     world.run(3.0)
     assert world.delivered_sites(5) == []
-    world.peers["a"].link_load("root", queued_bytes=0, now_s=world.now_s)
+    world.peers["a"].link_load("root", LinkLoad(0), now_s=world.now_s)
     world.collect("a")
     world.run(0.1)
     assert world.delivered_sites(5) == [{"a", "c", "d"}]
@@ -211,7 +212,7 @@ def test_a_congested_link_holds_summaries_back_until_it_has_room(world):
 def test_room_shrinks_by_what_was_handed_over_since_the_load_was_told(world):
     query = world.install()
     world.run(1.0)
-    world.peers["b"].link_load("root", queued_bytes=100, now_s=world.now_s)
+    world.peers["b"].link_load("root", LinkLoad(100), now_s=world.now_s)
     before = world.peers["b"].room_bytes(query)
     world.originate("b", 5, query=query)
     assert world.peers["b"].room_bytes(query) < before < world.config.link_queue_bytes_max
@@ -342,10 +343,10 @@ def test_a_congested_child_is_owed_only_the_newest_acknowledgement(world):
     query = world.install()
     world.run(1.0)
     peer, full = world.peers["root"], world.config.link_queue_bytes_max
-    peer.link_load("b", queued_bytes=full, now_s=world.now_s)
+    peer.link_load("b", LinkLoad(full), now_s=world.now_s)
     for number in (1, 2):
         world.acknowledge(query, number=number)
-    peer.link_load("b", queued_bytes=0, now_s=world.now_s)
+    peer.link_load("b", LinkLoad(0), now_s=world.now_s)
     world.collect("root")
     world.run(0.1)
     assert [ack.number for ack in world.acks("b")] == [2]

@@ -15,11 +15,14 @@ import msgspec
 
 from headwater.agent.control.rights import OperatorRights
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
+from headwater.algebra.byte_rate import bytes_per_s_of
 from headwater.edge.batches.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
 from headwater.net.identity.toml_hint import hint
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_budgets import CONTROL_SHARE_MAX, LinkBudgets
+from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.owner_alone import Readers
@@ -163,6 +166,49 @@ class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
 
 
+def _rate_of(name: str, text: str | None) -> float | None:
+    try:
+        return None if text is None else bytes_per_s_of(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+class LinkToConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What this agent may send to one neighbour, by its name in the roster. Of this and the budget
+    of all links the least counts."""
+
+    budget: str
+    """Bits or bytes a second, as in `[links]`."""
+
+
+class LinksConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What this agent may send over its links, as the interface counts it: with frames, TLS, TCP
+    and IP headers, acknowledgements and handshakes. Without a budget: whatever TCP carries."""
+
+    budget: str | None = None
+    """Of all links together: ``200 kbit/s``, ``25 kB/s``, ``1.5 Mbit/s``; absent: no limit."""
+    control_share_max: float = CONTROL_SHARE_MAX
+    """Of a budget, for heartbeats, acknowledgements, states and commands while data wait."""
+    to: dict[str, LinkToConfig] = {}
+    """Tables ``[links.to.NAME]``: budgets of single links, see below."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.control_share_max < 1.0:
+            raise ValueError(
+                "links.control_share_max: wanted more than 0 and less than 1, got "
+                f"{self.control_share_max}"
+            )
+        _ = self.budgets
+
+    @property
+    def budgets(self) -> LinkBudgets:
+        of_links = {
+            name: _rate_of(f"links.to.{name}.budget", one.budget) or 0.0
+            for name, one in self.to.items()
+        }
+        return LinkBudgets(_rate_of("links.budget", self.budget), of_links, self.control_share_max)
+
+
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     site: str
     """Who this agent is: a name of the roster, and of its certificate."""
@@ -180,6 +226,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sources: SourcesConfig = SourcesConfig()
     policy: PolicyConfig = PolicyConfig()
     cube: CubeConfig = CubeConfig()
+    links: LinksConfig = LinksConfig()
     overlay: OverlayConfig = OverlayConfig()
     edge: EdgeConfig = EdgeConfig()
     root: RootConfig = RootConfig()
@@ -207,6 +254,13 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except ConfigurationError as error:
             raise ConfigurationError(f"{path}: {error}") from error
         return config
+
+    def require_budgets(self, roster: Roster) -> None:
+        """That links' budgets name neighbours, and let them live. Raises
+        ``ConfigurationError``."""
+        others = [site.name for site in roster.sites if site.name != self.site]
+        least = min(len(others), self.trees)
+        self.links.budgets.require_enough(others, link_count=least)
 
     def _at(self, here: Path) -> AgentConfig:
         """With paths relative to this directory made absolute."""

@@ -238,8 +238,39 @@ def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (lines, bad, remarks)
 
 
+def _of_budgets(network: NetworkStats) -> Iterator[Metric]:
+    """By link and class; of the agent's own budget with nobody's name."""
+    budgets = {"": network.budget} | {site: link.budget for site, link in network.links.items()}
+    allowed = GaugeMetricFamily(
+        "headwater_budget_bytes_per_second", "What may be sent", labels=["to"]
+    )
+    spent = CounterMetricFamily(
+        "headwater_budget_spent_bytes",
+        "Where a budget counts, as the interface sees it",
+        labels=["to", "class"],
+    )
+    waited = CounterMetricFamily(
+        "headwater_budget_waited_seconds",
+        "How long something waited for the budget",
+        labels=["to", "class"],
+    )
+    frames = CounterMetricFamily("headwater_sent_class_bytes", "Frames", labels=["to", "class"])
+    for site, budget in budgets.items():
+        if budget.bytes_per_s is not None:
+            allowed.add_metric([site], budget.bytes_per_s)
+        for name, count in budget.spent_bytes.items():
+            spent.add_metric([site, name], count)
+        for name, waited_s in budget.waited_s.items():
+            waited.add_metric([site, name], waited_s)
+    for site, link in network.links.items():
+        for name, count in link.sent_by.items():
+            frames.add_metric([site, name], count)
+    yield from (allowed, spent, waited, frames)
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
+    yield from _of_budgets(snapshot.network)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
     received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
     up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])

@@ -42,6 +42,7 @@ from headwater.net.identity.certs import CertFiles
 from headwater.net.identity.identity import Role
 from headwater.net.identity.signed_roster import RosterTrust, SignedRoster, load_signed_roster
 from headwater.net.identity.tls import Credentials
+from headwater.net.network import NetLimits
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import Codec
 from headwater.plan.notice import Notice
@@ -85,6 +86,7 @@ async def _run(config: AgentConfig) -> None:
     roster = signed.roster
     site = roster.site(config.site)
     _check_credentials(credentials, site)
+    config.require_budgets(roster)
     directory = Path(config.directory)
     settings = RuntimeSettings.of(config)
     _keep_to_owner(config)
@@ -113,6 +115,8 @@ async def _run(config: AgentConfig) -> None:
                 stores.book.schema, taker_of=stores.book.taker, ordinals_max=roster.ordinals
             ),
             listen=(config.listen.host, config.listen.port) if site.dialable else None,
+            limits=NetLimits(queue_s_max=config.overlay.queue_s_max),
+            budgets=config.links.budgets,
             control=_front_desk(desk, config).handle,
             notify=lambda kind, text: log.info("network", kind=kind, text=text),
         )

@@ -39,6 +39,7 @@ from headwater.errors import ConfigurationError, StoreBroken, StoreError, Unread
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Command, Install
@@ -328,16 +329,8 @@ class SiteRuntime:
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         self._tell(self.node.link_down, site, unsent=unsent)
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
-        self._tell(
-            self.node.link_load,
-            site,
-            queued_bytes=queued_bytes,
-            left_bytes=left_bytes,
-            busy_s=busy_s,
-        )
+    def link_load(self, site: str, load: LinkLoad) -> None:
+        self._tell(self.node.link_load, site, load)
 
     def message(self, sender: str, message: Message) -> None:
         self._tell(self.node.receive, sender, message)

@@ -31,6 +31,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
                 edge=config.edge,
                 root=config.root,
                 retention_s=config.cube.retention_s,
+                budgets=config.links.budgets,
             ),
             branching=config.branching,
             trees=config.trees,

@@ -38,14 +38,14 @@ class Budget(msgspec.Struct, frozen=True):
         grown = self.left if past_s == inf else self.left + past_s * self.per_s * share
         return Budget(self.per_s, self.burst, min(grown, max(1.0, self.burst * share)), now_s)
 
-    def allows(self) -> bool:
-        """One more. However small the share is, single ones come through."""
-        return self.left >= 1.0 - SLACK
+    def allows(self, count: float = 1.0) -> bool:
+        """So many more. However small the share is, single ones come through."""
+        return self.left >= count - SLACK
 
-    def spend(self, count: int = 1) -> Budget:
+    def spend(self, count: float = 1.0) -> Budget:
         """May leave a debt, where things come in lots that can't be divided."""
         return Budget(self.per_s, self.burst, self.left - count, self.at_s)
 
-    def allows_at_s(self, *, share: float = 1.0) -> float:
-        """When there will be one, at the latest, if the share stays."""
-        return self.at_s + max(0.0, 1.0 - self.left) / (self.per_s * share)
+    def allows_at_s(self, count: float = 1.0, *, share: float = 1.0) -> float:
+        """When there will be so many, at the latest, if the share stays."""
+        return self.at_s + max(0.0, count - self.left) / (self.per_s * share)

@@ -17,6 +17,8 @@ import msgspec
 
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.transport.frames import Stream
+from headwater.overlay.links.byte_budget import Traffic
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 from headwater.overlay.signatures import Signatures
@@ -32,11 +34,8 @@ class NetworkHandler(Protocol):
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         """``unsent`` was surely not taken and is aged by what it waited; it may be routed anew."""
 
-    def link_load(
-        self, site: str, queued_bytes: int, left_bytes: int = 0, busy_s: float = 0.0
-    ) -> None:
-        """What waits for this link has changed much; told from the first queueing to empty. How
-        much has left it since the last time, and for how much of that time something waited."""
+    def link_load(self, site: str, load: LinkLoad) -> None:
+        """What waits for this link has changed much; told from the first queueing to empty."""
 
     def message(self, sender: str, message: Message) -> None: ...
 
@@ -106,11 +105,28 @@ class NetLimits(msgspec.Struct, frozen=True):
     """An operator's connection without a request under way is closed after so long a silence."""
     tcp_user_timeout_s: float = 10.0
     """Written and not acknowledged for so long: the kernel gives the connection up."""
+    queue_s_max: float = 2.0
+    """Of what a link carries, so much may wait for it; the peer's own setting of this name."""
     sample_every_s: float = 1.0
     """How often links are looked at: round trip, delivery rate, silence, expired certificates."""
 
 
 DEFAULT_LIMITS = NetLimits()
+
+
+class BudgetStats(msgspec.Struct, frozen=True):
+    """By class where it is by name, since the start, as the interface counts."""
+
+    bytes_per_s: float | None = None
+    """None: no budget."""
+    used_bytes_per_s: float | None = None
+    """Over the last ten seconds or so."""
+    spent_bytes: dict[str, int] = {}
+    waited_s: dict[str, float] = {}
+    """How long something had to wait for a budget."""
+
+
+NO_BUDGET = BudgetStats()
 
 
 class LinkStats(msgspec.Struct, frozen=True):
@@ -128,12 +144,20 @@ class LinkStats(msgspec.Struct, frozen=True):
     """The kernel's smoothed round trip on the bulk connection, queueing included."""
     rtt_min_s: float | None = None
     delivery_bytes_per_s: float | None = None
+    drain_bytes_per_s: float | None = None
+    """How fast its queue has emptied lately."""
+    sent_by: dict[str, int] = {}
+    """Of ``sent_bytes``, by class."""
+    budget: BudgetStats = NO_BUDGET
+    """The link's own budget, and what counted for it or for the agent's."""
 
 
 class NetworkStats(msgspec.Struct, frozen=True):
     links: dict[str, LinkStats]
     refused: dict[str, int]
     """By the words of ``Refusal``."""
+    budget: BudgetStats = NO_BUDGET
+    """The agent's own."""
 
 
 class LinkCounters:
@@ -145,6 +169,10 @@ class LinkCounters:
         self.sent_messages = 0
         self.received_messages = 0
         self.links = 0
+        self.sent_by = dict.fromkeys(CLASSES, 0)
+        self.spent_bytes = [0.0] * len(Traffic)
+        """For budgets, as the interface counts; nothing where there is none."""
+        self.waited_s = [0.0] * len(Traffic)
 
     def stats(self) -> LinkStats:
         return LinkStats(
@@ -153,7 +181,36 @@ class LinkCounters:
             self.sent_messages,
             self.received_messages,
             self.links,
+            sent_by=dict(self.sent_by),
+            budget=BudgetStats(
+                spent_bytes={k: round(v) for k, v in by_class(self.spent_bytes).items()},
+                waited_s=by_class(self.waited_s),
+            ),
         )
+
+
+CLASSES = ("control", "live", "backlog")
+"""Of what is sent; what TCP and TLS send by themselves is ``transport``."""
+_CLASS_OF = {
+    Traffic.BEAT: "control",
+    Traffic.CONTROL: "control",
+    Traffic.LIVE: "live",
+    Traffic.BACKLOG: "backlog",
+    Traffic.TRANSPORT: "transport",
+}
+
+
+def class_of(traffic: Traffic) -> str:
+    """As it is shown: heartbeats are control."""
+    return _CLASS_OF[traffic]
+
+
+def by_class(values: Sequence[float]) -> dict[str, float]:
+    """Of values by traffic those that are not nothing."""
+    found: dict[str, float] = {}
+    for traffic, value in zip(Traffic, values, strict=True):
+        found[class_of(traffic)] = found.get(class_of(traffic), 0.0) + value
+    return {name: value for name, value in found.items() if value}
 
 
 Notify = Callable[[str, str], None]

@@ -7,6 +7,7 @@ import msgspec
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.root.config import RootConfig
 
 
@@ -14,6 +15,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     overlay: OverlayConfig = OverlayConfig()
     edge: EdgeConfig = EdgeConfig()
     root: RootConfig = RootConfig()
+    budgets: LinkBudgets = NO_BUDGETS
+    """Of what is sent over links."""
     retention_s: float = 7 * 86_400.0
     """How long the cube keeps panes, counted from their last write."""
 

@@ -34,6 +34,7 @@ from headwater.node.effects import Answer, Effect, LoadAndSend
 from headwater.node.exchange import Exchange
 from headwater.node.progress import NodeProgress
 from headwater.node.wall_clock import WallClock
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.overlay.peer import NOTHING_ASIDE, Peer
 from headwater.overlay.signatures import UNSIGNED, Signatures
@@ -86,6 +87,7 @@ class Node:
             config=config.overlay,
             merger_of=lambda query: self._duties.carried(query),
             signatures=signatures,
+            budgets=config.budgets,
         )
         self.edge = Edge(
             ordinal=roster.site(site).ordinal,
@@ -193,18 +195,8 @@ class Node:
         self.peer.link_down(site, unsent=unsent, now_s=now_s)
         self._pass_on(now_s)
 
-    def link_load(
-        self,
-        site: str,
-        *,
-        queued_bytes: int,
-        left_bytes: int = 0,
-        busy_s: float = 0.0,
-        now_s: float,
-    ) -> None:
-        self.peer.link_load(
-            site, queued_bytes=queued_bytes, left_bytes=left_bytes, busy_s=busy_s, now_s=now_s
-        )
+    def link_load(self, site: str, load: LinkLoad, *, now_s: float) -> None:
+        self.peer.link_load(site, load, now_s=now_s)
         self._pass_on(now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:

@@ -61,8 +61,11 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parts_max: int = 64
     """Rows are merged when an entry leaves, all at once, or when it has gathered this many
     summaries: more than a tree branches, so that it seldom happens twice."""
+    queue_s_max: float = 2.0
+    """Summaries wait here, where they can still merge, while a link has so many seconds to send of
+    what it carries, measured or by its budget; and at least a chunk of 16 KiB."""
     link_queue_bytes_max: int = 4 * MEBIBYTE
-    """Summaries wait here, where they can still merge, while a link has this much to send."""
+    """And at most this much, however fast the link is."""
 
     states_hold_s: float = 0.1
     """Site states are collected for this long and travel on in one message."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.roster_index import RosterIndex, index_of
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.overlay.tray import Tray
@@ -20,10 +21,16 @@ class Here(NamedTuple):
     signatures: Signatures
     wake: Wakefulness
     tray: Tray
+    budgets: LinkBudgets = NO_BUDGETS
 
     @classmethod
     def of(
-        cls, site: str, roster: Roster, config: OverlayConfig, signatures: Signatures = UNSIGNED
+        cls,
+        site: str,
+        roster: Roster,
+        config: OverlayConfig,
+        signatures: Signatures = UNSIGNED,
+        budgets: LinkBudgets = NO_BUDGETS,
     ) -> Here:
         index = index_of(roster)
         return cls(
@@ -34,4 +41,5 @@ class Here(NamedTuple):
             signatures,
             Wakefulness(config),
             Tray(notice_every_s=config.notice_every_s),
+            budgets,
         )

@@ -31,6 +31,8 @@ AGE_MAX_S = 1e9
 """Thirty years; also keeps out infinity and not-a-number."""
 TIME_MAX_S = 1e12
 """What a clock may show."""
+NEXT_S_MAX = 20.0
+"""Whoever names a longer interval wants not to be missed."""
 COUNTER_MAX = 1 << 53
 LEAP_MAX = 1 << 20
 """By how much a count may be further than the one that is known: nobody gives so many commands
@@ -44,6 +46,8 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
         and 0.0 <= beat.echo_held_s < TIME_MAX_S
     ):
         return "heartbeat: times that no clock shows"
+    if not 0.0 <= beat.next_s <= NEXT_S_MAX:
+        return f"heartbeat: the next one in {beat.next_s} s, at most {NEXT_S_MAX:g} s"
     if len(beat.roots) > PULSES_MAX:
         return f"heartbeat: {len(beat.roots)} signs of roots, at most {PULSES_MAX}"
     for pulse in beat.roots:

@@ -41,6 +41,9 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     """Where the sender is; None: it does not know yet."""
     needs_link: bool = True
     """For a tree or as a last resort. A link that neither end needs is closed."""
+    next_s: float = 0.0
+    """When the next one comes, where that is later than usual: the sender's budget is small. 0: as
+    usual."""
 
 
 class BeatContent(NamedTuple):

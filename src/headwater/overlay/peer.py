@@ -37,6 +37,8 @@ from headwater.overlay.coordinates.coordinates import Coordinates
 from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieMet
 from headwater.overlay.links.link import Link
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import (
@@ -79,10 +81,12 @@ class Peer:
         config: OverlayConfig,
         merger_of: Callable[[Query], Merger],
         signatures: Signatures = UNSIGNED,
+        budgets: LinkBudgets = NO_BUDGETS,
     ) -> None:
-        """``trees`` are the federation's own; queries bring theirs with them."""
+        """``trees`` are the federation's own; queries bring theirs with them. ``budgets`` are kept
+        by the driver; here heartbeats are stretched to fit into them."""
         self.site = site
-        here = Here.of(site, roster, config, signatures)
+        here = Here.of(site, roster, config, signatures, budgets)
         self._roster = here.roster
         self._ordinal = here.ordinal
         self._merger_of = merger_of
@@ -184,25 +188,14 @@ class Peer:
                 self._states.unsent(message, now_s=now_s)
         self._look_and_tell(now_s=now_s)
 
-    def link_load(
-        self,
-        site: str,
-        *,
-        queued_bytes: int,
-        left_bytes: int = 0,
-        busy_s: float = 0.0,
-        now_s: float,
-    ) -> None:
-        """How much waits on this link, told whenever it has changed much; how much has left it
-        since the last time, and for how much of that time something waited.
+    def link_load(self, site: str, load: LinkLoad, *, now_s: float) -> None:
+        """How much waits on this link, told whenever it has changed much.
 
         A driver that never tells has links that are never full.
         """
         self._begin(now_s)
         is_member = self._is_member(site, now_s=now_s)
-        if is_member and left_bytes:
-            self._neighbours.link(site).rate.left(left_bytes, busy_s)
-        if is_member and self._neighbours.link(site).load(queued_bytes):
+        if is_member and self._neighbours.link(site).load(load):
             self._way_opened(site, now_s=now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:

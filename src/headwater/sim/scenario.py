@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.plan.part import Part
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
@@ -48,6 +49,7 @@ from headwater.sim.tuning import (
     draw_budgets,
     draw_digests,
     draw_limits,
+    draw_link_budgets,
     draw_pace,
 )
 from headwater.sim.world.latencies import Matrix
@@ -107,6 +109,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """False: relays pass everything on unmerged."""
     further_parts: tuple[Query, ...] = ()
     """The other parts of the first query's stream, installed with it."""
+    budgets: dict[str, LinkBudgets] = {}
+    """By site: what it may send."""
 
 
 def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = FAULT_S) -> Scenario:
@@ -174,6 +178,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
         bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
+        budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
     )
 
 

@@ -25,6 +25,7 @@ from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world.world import World
 
 SOMETIMES = (
+    "a budget held something back",
     "a disputed piece was replaced",
     "a late update was kept",
     "a message came twice",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from headwater.edge.config import EdgeConfig
 from headwater.node.config import NodeConfig
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.root.config import RootConfig
 
 
@@ -110,6 +112,24 @@ def draw_budgets(random: Random, limits: Limits) -> Limits:
         repairs_per_s_max=random.choice((2.0, 20.0)),
         repairs_burst_max=random.choice((2.0, 20.0)),
     )
+
+
+LINK_BUDGETS_SHARE = 0.25
+"""How many worlds have members that may only send so much."""
+LINK_BYTES_PER_S = (1_500.0, 3_000.0, 6_000.0)
+"""Enough for what a member has to say in calm, and little for what follows a trouble."""
+
+
+def draw_link_budgets(random: Random, links: Sequence[tuple[str, str]]) -> dict[str, LinkBudgets]:
+    """Of some who send up one of these links: over all of theirs, or over this one."""
+    if random.random() >= LINK_BUDGETS_SHARE or not links:
+        return {}
+    found = {}
+    for sender, receiver in random.sample(links, min(len(links), random.choice((1, 3)))):
+        rate = random.choice(LINK_BYTES_PER_S)
+        is_single = random.random() < 0.3
+        found[sender] = LinkBudgets(None, {receiver: rate}) if is_single else LinkBudgets(rate)
+    return found
 
 
 def draw_digests(random: Random, limits: Limits) -> Limits:

@@ -51,8 +51,8 @@ def test_nothing_is_wrong_with_a_fresh_layout(federation: Path, agent: str) -> N
     findings = found(federation, agent)
     assert troubles(findings) == []
     names = [
-        "configuration", "process", "roster", "sources", "ports", "modes", "certificates", "java",
-        "spark", "clock", "disk",
+        "configuration", "process", "roster", "sources", "links", "ports", "modes", "certificates",
+        "java", "spark", "clock", "disk",
     ]  # fmt: skip
     relays = [name for name in names if name not in ("java", "spark", "sources")]
     checked = list(dict.fromkeys(one.check for one in findings))
@@ -84,6 +84,19 @@ levels = { ts = "aggregated" }
     path.write_text(before)
     change(path, "[sources]", "[sources]\ndeclared_only = true")
     assert troubles(found(federation)) == [("sources", "doubtful")]
+
+
+def test_budgets_of_links_are_shown_and_too_little_is_wrong(federation: Path) -> None:
+    path = federation / "site1" / "agent.toml"
+    (none,) = (one.found for one in found(federation) if one.check == "links")
+    assert none == "all links together without a limit"
+    change(path, "[listen]", '[links]\nbudget = "200 kbit/s"\n\n[listen]')
+    (told,) = (one.found for one in found(federation) if one.check == "links")
+    assert told == "all links together at most 200 kbit/s"
+    change(path, "200 kbit/s", "1 kbit/s")
+    (wrong,) = (one for one in found(federation) if one.check == "links")
+    assert wrong.state == "wrong"
+    assert "the least that works is" in wrong.found
 
 
 def test_a_port_that_somebody_else_has_is_wrong(federation: Path) -> None:

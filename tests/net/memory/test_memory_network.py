@@ -10,6 +10,7 @@ from headwater.algebra.summary import Lane
 from headwater.net.memory.memory_network import MemoryNetwork, MemoryWorld, Wire
 from headwater.net.network import NetLimits
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 
@@ -273,3 +274,28 @@ def test_what_was_handed_over_before_a_link_was_closed_does_not_come_over_the_ne
         assert [message.summary.pane for _, message in by_alpha.messages] == [2]
 
     run(test, hands_over_values=True)
+
+
+def test_a_budget_is_kept_and_heartbeats_pass(run: Any, kit: Any) -> None:
+    rate = 30_000.0
+
+    async def test(world: World) -> None:
+        _, by_alpha = await world.start("alpha")
+        bravo, by_bravo = await world.start("bravo", budgets=LinkBudgets(to={"alpha": rate}))
+        bravo.dial("alpha")
+        await by_bravo.until(lambda ear: ear.ups == ["alpha"])
+        now_s = asyncio.get_running_loop().time
+        begin_s = now_s()
+        for pane in range(12):
+            assert bravo.send("alpha", kit.a_summary(pane, keys=4_000), LIVE)
+        assert bravo.queued_bytes("alpha") > 50_000
+        assert bravo.send("alpha", BEAT, CONTROL)
+        await by_alpha.until(lambda ear: "Heartbeat" in ear.log)
+        assert len(by_alpha.messages) <= 3
+        await by_alpha.until(lambda ear: len(ear.messages) == 13)
+        link = bravo.stats().links["alpha"]
+        spent = sum(link.budget.spent_bytes.values())
+        assert link.sent_bytes < spent <= 1.02 * rate * (now_s() - begin_s) + rate / 4 + 1_500
+        assert link.budget.bytes_per_s == rate
+
+    run(test)

@@ -214,7 +214,7 @@ def test_parts_that_wait_for_a_way_leave_when_it_opens():
     assert bench.drain(3.0) == []
     bench.insert(state(1, 4, 6), now_s=3.0)
     bench.is_open = True
-    left = bench.list.way_opened(now_s=3.5)
+    left = list(bench.list.way_opened(now_s=3.5))
     assert (1, 3, 0b01) in spans(one for _, one in left)
     left += [(None, one) for one in bench.drain(9.0)]
     assert spans(one for _, one in left) == [(1, 3, 0b01), (4, 6, 0b11), (7, 9, 0b01)]

@@ -120,7 +120,7 @@ def test_two_that_wait_for_a_way_leave_as_one(make_bench):
     bench.is_open = True
     left = [summary.rows for _, summary in bench.list.way_opened(now_s=1.1)]
     assert left == [(11, 12, 21, 22)]
-    assert bench.list.way_opened(now_s=1.2) == []
+    assert list(bench.list.way_opened(now_s=1.2)) == []
 
 
 def test_entries_of_other_sites_leave_apart(make_bench):
@@ -271,7 +271,7 @@ def test_a_removed_query_leaves_nothing_behind(make_bench):
     bench.tick(5.0)
     assert bench.list.discard_query("q@a#1") == 5
     bench.is_open = True
-    assert bench.list.way_opened(now_s=6.0) == []
+    assert list(bench.list.way_opened(now_s=6.0)) == []
     assert (len(bench.list), bench.list.size_bytes) == (0, 0)
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link import Link
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import BeatContent
 
 WORD = BeatContent(0)
@@ -74,3 +75,13 @@ def test_a_clock_set_back_does_not_hide_a_silence(link):
     hear(link, 1_000.0)
     assert not falls_silent(link, 10.0)
     assert falls_silent(link, 10.0 + CONFIG.silent_ceiling_s + 1.0)
+
+
+def test_what_it_carries_stays_known_while_nothing_shows_it_and_not_for_the_next_link(link):
+    assert link.bytes_per_s is None
+    link.load(LinkLoad(100, bytes_per_s=2_000.0))
+    link.load(LinkLoad(0))
+    assert link.bytes_per_s == 2_000.0
+    link.down()
+    link.up(now_s=9.0)
+    assert link.bytes_per_s is None

@@ -4,6 +4,7 @@ import pytest
 
 from headwater.local.trial import try_query
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.outputs import Dial, Hangup
 
 CHAIN = """
@@ -154,7 +155,7 @@ def test_a_full_link_is_a_way_that_one_waits_for(overlay):
     query = world.install()
     world.run(10.0)
     full = world.config.link_queue_bytes_max
-    world.peers["a"].link_load("root", queued_bytes=full, now_s=world.now_s)
+    world.peers["a"].link_load("root", LinkLoad(full), now_s=world.now_s)
     world.originate("c", 4, query=query)
     world.run(12.0)
     assert world.delivered_sites(4) == []

@@ -2,6 +2,9 @@
 
 from random import Random
 
+import pytest
+
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.sim.world.event_queue import EventQueue
 from headwater.sim.world.network import SOCKET_MESSAGES_MAX, Network
 
@@ -14,6 +17,7 @@ class Ends:
         self.links: list[tuple[str, str, str]] = []
         self.got: list[str] = []
         self.unsent: list[str] = []
+        self.loads: list[LinkLoad] = []
 
     def life_of(self, site: str) -> int:
         return self.lives[site]
@@ -28,9 +32,11 @@ class Ends:
     def arrived(self, site: str, sender: str, message: str) -> None:
         self.got.append(message)
 
-    def queued(
-        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
-    ) -> None: ...
+    def queued(self, site: str, peer: str, load: LinkLoad) -> None:
+        self.loads.append(load)
+
+    def is_beat(self, message: str) -> bool:
+        return False
 
     def size_bytes(self, message: str) -> int:
         return 100
@@ -105,6 +111,17 @@ def test_a_slow_link_sends_live_before_backlog_and_keeps_the_rest_unwritten() ->
     assert ends.got == ["late 1", "control"]
     network.reset("a", "b")
     assert ends.unsent == ["late 2"]
+
+
+def test_what_a_slow_link_carries_is_told_once_something_has_left_it() -> None:
+    queue, ends, network = linked_pair()
+    network.shape(("a", "b"), bytes_per_s=100.0, extra_delay_s=0.0)
+    for message in ("one", "two", "three"):
+        network.send("a", "b", message, 1)
+    assert ends.loads[-1].bytes_per_s is None
+    queue.run_until(3.5)
+    assert ends.loads[-1].queued_bytes == 0
+    assert ends.loads[-1].bytes_per_s == pytest.approx(100.0)
 
 
 def test_what_a_crashed_process_had_written_still_arrives_unless_the_power_failed() -> None:

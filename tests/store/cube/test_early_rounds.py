@@ -71,7 +71,7 @@ class Site(EdgeSite):
 def site(open_cube: Callable[..., CubeUser]) -> Site:
     user = open_cube(
         early_of=lambda query: EarlyRows(("page",), ("n",)),
-        allowance_of=lambda query: Allowance(TOLERANCE, 3),
+        allowance_of=lambda query, pane: Allowance(TOLERANCE, 3),
     )
     user.install()
     site = Site(user)

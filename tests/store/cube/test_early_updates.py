@@ -127,7 +127,7 @@ def test_the_share_of_a_total_counts_what_was_sent_early(
 ) -> None:
     """2 % of 200 are 4; of the 16 that are left at the close they would be less than 1."""
     user = open_cube(
-        early_of=lambda query: EARLY, allowance_of=lambda query: Allowance(TOLERANCE, 1)
+        early_of=lambda query: EARLY, allowance_of=lambda query, pane: Allowance(TOLERANCE, 1)
     )
     user.install()
     user.commit((101, "/big", 90), (101, "/large", 94), (101, "/small", 4))

@@ -31,7 +31,7 @@ from headwater.net.identity.certs import CertFiles
 from headwater.net.identity.identity import Role
 from headwater.net.identity.signed_roster import RosterTrust, load_roster_text, load_signed_roster
 from headwater.net.identity.tls import Credentials, read_serials
-from headwater.plan.roster import Site
+from headwater.plan.roster import Roster, Site
 from headwater.spark.cluster.cluster import Network, is_cluster, read_secret, refuse_unfit
 from headwater.spark.jvm.java import find_java
 from headwater.spark.jvm.session import SparkConfig, session_settings
@@ -77,6 +77,7 @@ def examine(path: Path, *, now_s: Callable[[], float] = time.time) -> list[Findi
         ("process", lambda: _process(config, path)),
         ("roster", lambda: _roster(config, now_s())),
         ("sources", lambda: _sources(config, site)),
+        ("links", lambda: _links(config, text.roster)),
         ("ports", lambda: _ports(config, site)),
         ("modes", lambda: _modes(config)),
         ("certificates", lambda: _certificates(config, text.federation, site, now_s())),
@@ -164,6 +165,11 @@ def _sources(config: AgentConfig, site: Site) -> Iterator[Finding]:
     elif not sources.declared_only:
         free = ", ".join((sources.data, *sources.open))
         yield _good("sources", f"for free use, no column of it is protected: {free}")
+
+
+def _links(config: AgentConfig, roster: Roster) -> Iterator[Finding]:
+    config.require_budgets(roster)
+    yield _good("links", str(config.links.budgets))
 
 
 def _ports(config: AgentConfig, site: Site) -> Iterator[Finding]:

@@ -246,6 +246,9 @@ class SiteLine(msgspec.Struct, frozen=True):
     """How far the root's clock is ahead of it, as far as is known here."""
     fenced: int = 0
     """Records from the future that the site read, as far as is known here."""
+    sending: str = ""
+    """What this agent sends there, and what it may, where a budget counts; of its own line: over
+    all links."""
 
 
 class AlarmLine(msgspec.Struct, frozen=True):

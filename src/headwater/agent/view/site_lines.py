@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from headwater.agent.control.control_api import SiteLine
 from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.coordinate import Coordinate
+from headwater.net.network import NO_BUDGET, BudgetStats, LinkStats
 from headwater.root.said.view import site_offsets_s, sites_ahead
 
 
 def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
-    stats = runtime.network.stats().links
+    network = runtime.network.stats()
+    stats = network.links
     peer = runtime.node.peer
     places = peer.coordinates()
     clocks = _clocks_ms(runtime)
@@ -34,9 +37,24 @@ def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
                 place=_place_text(places.get(site.name)),
                 clock_ms=clocks.get(site.name),
                 fenced=fenced.get(site.name, 0),
+                sending=sending_text(network.budget if state == "here" else _budget_of(link)),
             )
         )
     return tuple(lines)
+
+
+def _budget_of(link: LinkStats | None) -> BudgetStats:
+    return NO_BUDGET if link is None else link.budget
+
+
+def sending_text(budget: BudgetStats) -> str:
+    """As ``62 of 64 kbit/s``; nothing where there is no budget."""
+    if budget.bytes_per_s is None:
+        return ""
+    used = rate_text(budget.used_bytes_per_s or 0.0)
+    allowed = rate_text(budget.bytes_per_s)
+    number, unit = used.split()
+    return f"{number} of {allowed}" if allowed.endswith(f" {unit}") else f"{used} of {allowed}"
 
 
 def _parents(runtime: SiteRuntime, ordinal: int) -> str:

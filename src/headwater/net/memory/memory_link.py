@@ -11,9 +11,11 @@ from headwater.net.identity.keyring import CertificateTold
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
 from headwater.net.transport.frames import FrameSplitter, MessageAssembler, Stream
-from headwater.net.transport.load_meter import LoadMeter, Tell
+from headwater.net.transport.load_meter import LoadMeter
+from headwater.net.transport.pacer import Gate
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message, aged
 
 IN_FLIGHT_BYTES_MAX = 64 * 1024
@@ -42,11 +44,14 @@ class MemoryLink:
         refused: RefusalCounts,
         chance: random.Random,
         deliver: Callable[[bytes], None],
-        tell_load: Tell,
+        tell_load: Callable[[LinkLoad], None],
         kinds: Counter[str] | None = None,
+        gate: Gate | None = None,
+        budget: float | None = None,
     ) -> None:
         """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends. What
-        is sent is added to ``kinds``, bytes by the names of messages."""
+        is sent is added to ``kinds``, bytes by the names of messages. ``gate`` is where a budget
+        counts, which is ``budget`` bytes a second at most."""
         self.wire = wire
         self.pair = pair
         self.is_severed = False
@@ -55,8 +60,12 @@ class MemoryLink:
             streams=tuple(Stream),
             shares={Stream.BACKLOG: BACKLOG_SHARE},
         )
+        self._gate = gate
         self._load = LoadMeter(
-            lambda: self.queue.queued_bytes, lambda: self.queue.left_bytes, tell_load
+            lambda: self.queue.queued_bytes,
+            tell_load,
+            queue_s_max=limits.queue_s_max,
+            budget=budget,
         )
         self._codec = codec
         self._counters = counters
@@ -80,7 +89,7 @@ class MemoryLink:
         self._counters.sent_messages += 1
         self._kinds[type(message).__name__] += len(body)
         self._write_soon()
-        self._load.changed()
+        self._load.put(len(body))
         return True
 
     @property
@@ -119,6 +128,8 @@ class MemoryLink:
         """What surely was not taken; what is on the wire is lost."""
         self._is_open = False
         self._in_flight.clear()
+        if self._gate is not None:
+            self._gate.leave()
         return [aged(message, s) for message, s in self.queue.unsent(now_s=self._loop.time())]
 
     def _write_soon(self) -> None:
@@ -134,7 +145,7 @@ class MemoryLink:
         burst_bytes = 1 if self.wire.bytes_per_s else BURST_BYTES
         data = b""
         if self._is_open and not is_stuck:
-            data = self.queue.take_frames(burst_bytes, now_s=self._loop.time())
+            data = self._take(burst_bytes)
         self._load.changed()
         if not data:
             self._is_writing = False
@@ -142,6 +153,22 @@ class MemoryLink:
         rate = self.wire.bytes_per_s
         takes_s = len(data) / rate if rate else 0.0
         self._loop.call_later(takes_s, self._written, data)
+
+    def _take(self, burst_bytes: int) -> bytes:
+        """Nothing as well where the budget has to be waited for, which ``_write_soon`` ends."""
+        gate, stream, now_s = self._gate, self.queue.next_stream(), self._loop.time()
+        if gate is None or stream is None:
+            return self.queue.take_frames(burst_bytes, now_s=now_s)
+        limit_bytes = gate.limit(stream, self.queue.queued_bytes)
+        if not limit_bytes:
+            gate.wait(stream, self.queue.queued_bytes, self._write_soon)
+            return b""
+        is_beat = stream is Stream.HEARTBEAT
+        taken = self.queue.take_frame(now_s=now_s) if is_beat else None
+        data = taken or self.queue.take_within(limit_bytes, now_s=now_s)
+        gate.wrote(len(data), stream)
+        gate.flush()
+        return data
 
     def _written(self, data: bytes) -> None:
         """Nothing overtakes what was written before, however the jitter falls."""

@@ -37,7 +37,9 @@ from headwater.net.network import (
     RefusalCounts,
 )
 from headwater.net.refusal import Refusal
+from headwater.net.transport.pacer import Pacer
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.messages import Message
 from headwater.overlay.signatures import UNSIGNED, Signatures
 
@@ -73,8 +75,14 @@ class MemoryWorld:
         self._networks: dict[str, MemoryNetwork] = {}
         self._severed: set[frozenset[str]] = set()
 
-    def network(self, site: str, codec: Codec, limits: NetLimits = DEFAULT_LIMITS) -> MemoryNetwork:
-        network = self._networks[site] = MemoryNetwork(self, site, codec, limits)
+    def network(
+        self,
+        site: str,
+        codec: Codec,
+        limits: NetLimits = DEFAULT_LIMITS,
+        budgets: LinkBudgets = NO_BUDGETS,
+    ) -> MemoryNetwork:
+        network = self._networks[site] = MemoryNetwork(self, site, codec, limits, budgets)
         return network
 
     def signatures(self, site: str, codec: Codec) -> Signatures:
@@ -130,13 +138,21 @@ class MemoryWorld:
 class MemoryNetwork:
     """One site's end of the world; made by ``MemoryWorld.network``."""
 
-    def __init__(self, world: MemoryWorld, site: str, codec: Codec, limits: NetLimits) -> None:
+    def __init__(
+        self,
+        world: MemoryWorld,
+        site: str,
+        codec: Codec,
+        limits: NetLimits,
+        budgets: LinkBudgets = NO_BUDGETS,
+    ) -> None:
         self.site = site
         self.codec = codec
         self.limits = limits
         self.is_started = False
         self.refused: RefusalCounts = Counter()
         self._world = world
+        self._pacer = Pacer(budgets)
         self._counters: dict[str, LinkCounters] = {}
         self._links: dict[str, MemoryLink | ValueLink] = {}
         self._dialling: set[str] = set()
@@ -196,7 +212,9 @@ class MemoryNetwork:
                 rtt_min_s=self._round_trip_s(site),
                 delivery_bytes_per_s=link.wire.bytes_per_s,
             )
-        return NetworkStats(links, {str(reason): n for reason, n in list(self.refused.items())})
+            links[site] = self._pacer.told_of(site, links[site])
+        refused = {str(reason): n for reason, n in list(self.refused.items())}
+        return NetworkStats(links, refused, self._pacer.stats(links.values()))
 
     async def stop(self) -> None:
         """Nothing more is reported here; the others see their links end."""
@@ -253,9 +271,11 @@ class MemoryNetwork:
             counters=counters,
             refused=self.refused,
             chance=world.random,
-            tell_load=lambda *load: self._handler.link_load(site, *load),
+            tell_load=lambda load: self._handler.link_load(site, load),
             deliver=deliver,
             kinds=world.sent_kinds,
+            gate=self._pacer.gate(site, counters),
+            budget=self._pacer.budgets.of(site),
         )
 
     def _dialled(self, site: str) -> None:

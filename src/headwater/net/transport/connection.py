@@ -25,6 +25,7 @@ from headwater.net.transport.frames import (
     encode_frame,
 )
 from headwater.net.transport.hello import Goodbye, Hello
+from headwater.net.transport.pacer import Gate
 from headwater.net.transport.send_queue import SendQueue
 
 TURN_S_MAX = 0.01
@@ -48,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._receive: Callable[[Frame], None] | None = None
         self._queue: SendQueue[Any] | None = None
         self._on_written: Callable[[], None] = lambda: None
+        self._gate: Gate | None = None
         self._is_paused = False
         self._is_pump_due = False
         self._is_over = False
@@ -66,12 +68,16 @@ class Connection(asyncio.Protocol):
         receive: Callable[[Frame], None],
         queue: SendQueue[Any],
         on_written: Callable[[], None] = lambda: None,
+        gate: Gate | None = None,
     ) -> None:
         """From here on every frame goes to ``receive``, which may raise ``Refused`` to end it; on a
-        connection that has ended, nothing does."""
+        connection that has ended, nothing does. Without a ``gate`` no budget counts."""
         if self._transport is None:
             return  # it has ended meanwhile, as ``lost`` says
         self._receive, self._queue, self._on_written = receive, queue, on_written
+        if gate is not None:
+            self._gate = gate
+            gate.begin(self.extra("socket"))
         self._transport.resume_reading()
         _loop().call_soon(self._deliver)
         self.pump_soon()
@@ -120,6 +126,8 @@ class Connection(asyncio.Protocol):
         if self._is_over:
             return
         self._counters.received_bytes += len(data)
+        if self._gate is not None:
+            self._gate.received(len(data))
         self.heard_s = _loop().time()
         self._splitter.feed(data)
         self._deliver()
@@ -141,6 +149,9 @@ class Connection(asyncio.Protocol):
         of which a large process has few: links that come and go would fill its memory."""
         self._transport, self._receive, self._queue = None, None, None
         self._on_written = lambda: None
+        if self._gate is not None:
+            self._gate.leave()
+            self._gate = None
 
     def pause_writing(self) -> None:
         self._is_paused = True
@@ -184,11 +195,33 @@ class Connection(asyncio.Protocol):
     def _pump(self) -> None:
         self._is_pump_due = False
         while self._queue and not (self._is_paused or self._is_over):
+            if self._gate is not None:
+                if not self._write_within(self._gate, self._queue):
+                    break
+                continue
             # About one TLS record.
             self._write(self._queue.take_frames(CHUNK_BYTES, now_s=_loop().time()))
+        if self._gate is not None:
+            self._gate.flush()
         if not self._queue:
             self._drained.set()
         self._on_written()
+
+    def _write_within(self, gate: Gate, queue: SendQueue[Any]) -> bool:
+        """What the budget lets through now, as one write; False: nothing, it has to wait."""
+        stream = queue.next_stream()
+        assert stream is not None, "it is not empty"
+        limit_bytes = gate.limit(stream, queue.queued_bytes)
+        if not limit_bytes:
+            gate.wait(stream, queue.queued_bytes, self._pump)
+            return False
+        if stream is Stream.HEARTBEAT:
+            data = queue.take_frame(now_s=_loop().time()) or b""
+        else:
+            data = queue.take_within(limit_bytes, now_s=_loop().time())
+        self._write(data)
+        gate.wrote(len(data), stream)
+        return True
 
     def _write(self, data: bytes) -> None:
         if not self._is_over:

@@ -21,12 +21,14 @@ from headwater.net.network import (
     NetLimits,
     NetworkHandler,
     RefusalCounts,
+    class_of,
     stream_of,
 )
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.transport.connection import Connection
 from headwater.net.transport.frames import Frame, Kind, MessageAssembler, Stream
 from headwater.net.transport.load_meter import LoadMeter
+from headwater.net.transport.pacer import TRAFFIC, Pacer
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.transport.tcp import TcpInfo, tcp_info
 from headwater.net.values.codec import Codec
@@ -48,6 +50,7 @@ class Link:
         refused: RefusalCounts,
         handler: NetworkHandler,
         keyring: Keyring,
+        pacer: Pacer | None = None,
     ) -> None:
         self.identity = identity
         self.site = identity.name
@@ -78,16 +81,19 @@ class Link:
         for connection in (control, bulk):
             connection.count_into(counters)
         sides, site = self._sides, self.site  # not self: nothing of a link refers back to it
+        pacer = pacer or Pacer()
+        self._gates = tuple(pacer.gate(site, counters) for _ in sides)
         self._load = LoadMeter(
             lambda: _queued_bytes(sides),
-            lambda: sum(side.queue.left_bytes for side in sides),
-            lambda *load: handler.link_load(site, *load),
+            lambda load: handler.link_load(site, load),
+            queue_s_max=limits.queue_s_max,
+            budget=pacer.budgets.of(site),
         )
 
     async def run(self) -> BaseException | None:
         """Carries messages until either connection ends; says why it did, if there is a reason."""
-        for side in self._sides:
-            side.connection.attach(self._receiver(side), side.queue, self._load.changed)
+        for side, gate in zip(self._sides, self._gates, strict=True):
+            side.connection.attach(self._receiver(side), side.queue, self._load.changed, gate)
         lost = [side.connection.lost for side in self._sides]
         done, _ = await asyncio.wait(lost, return_when=asyncio.FIRST_COMPLETED)
         self.close()
@@ -120,7 +126,7 @@ class Link:
             return False
         self._counters.sent_messages += 1
         side.connection.pump_soon()
-        self._load.changed()
+        self._load.put(len(body))
         return True
 
     def close(self, reason: Refused | None = None) -> None:
@@ -155,6 +161,20 @@ class Link:
     def sample(self) -> None:
         """Called now and then: asks the kernel."""
         self.info = tcp_info(self._sides[1].connection.extra("socket")) or self.info
+        for gate in self._gates:
+            if gate is not None:
+                gate.settle()
+        for side in self._sides:
+            for stream, count in side.queue.take_counts().items():
+                self._counters.sent_by[class_of(TRAFFIC[stream])] += count
+        self._load.changed()
+
+    @property
+    def live_waits_s(self) -> float:
+        """How long the oldest live pane waits for the budget; 0 where none counts here."""
+        if self._gates[1] is None:
+            return 0.0
+        return self._sides[1].queue.waits_s(Stream.LIVE, now_s=_now_s())
 
     def stats(self, so_far: LinkStats) -> LinkStats:
         rtt_s, rtt_min_s, rate = self.info or (None, None, None)
@@ -165,6 +185,7 @@ class Link:
             rtt_s=rtt_s,
             rtt_min_s=rtt_min_s,
             delivery_bytes_per_s=rate,
+            drain_bytes_per_s=self._load.rate.bytes_per_s(now_s=_now_s()),
         )
 
     def _receiver(self, side: _Side) -> Callable[[Frame], None]:

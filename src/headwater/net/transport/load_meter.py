@@ -1,57 +1,82 @@
 """Tells when the queue of a link has changed much, so that the peer stops and starts in time.
 
-With it how much has left the queue since the last time, and for how long something waited: what a
-link carries is seen while it is the one that is waited for.
+What is much goes by what the link carries: a peer that is told in large steps fills a slow link
+with seconds of bytes before it knows. When a queue has run empty that is told as well, and so is
+anything that went through it at once: the peer holds what it has handed over against the link until
+it is told.
 """
 
 import asyncio
 from collections.abc import Callable
 
-LOAD_STEP_BYTES = 128 * 1024
-"""What counts as much; also told when a queue has run empty."""
-Tell = Callable[[int, int, float], None]
-"""With what waits, what has left, and for how many seconds something waited."""
+from headwater.algebra.drain_rate import DrainRate
+from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.queue_limit import CHUNK_BYTES, queue_bytes_max
+
+STEPS = 16
+"""Of a full queue."""
+STEP_BYTES_MIN = CHUNK_BYTES // STEPS
 
 
 class LoadMeter:
-    """``tell`` is called on a later turn of the loop, with what waits by then. ``left_bytes`` is
-    what has ever left the queue."""
+    """``tell`` is called on a later turn of the loop, with what waits by then."""
 
     def __init__(
-        self, queued_bytes: Callable[[], int], left_bytes: Callable[[], int], tell: Tell
+        self,
+        queued_bytes: Callable[[], int],
+        tell: Callable[[LinkLoad], None],
+        *,
+        queue_s_max: float,
+        budget: float | None = None,
     ) -> None:
+        self.rate = DrainRate()
         self._queued_bytes = queued_bytes
-        self._left_bytes = left_bytes
         self._tell = tell
-        self._told_step = 0
-        self._told_left = 0
+        self._queue_s_max = queue_s_max
+        self._budget = budget
+        self._seen_bytes = 0
+        self._told = LinkLoad(0)
+        self._is_news = False
         self._is_due = False
-        self._busy_s = 0.0
-        self._since_s: float | None = None
-        """Since when something waits; None: nothing does."""
+
+    def put(self, byte_count: int) -> None:
+        """So many bytes have joined the queue."""
+        self.rate = self.rate.put(byte_count, now_s=_now_s())
+        self._seen_bytes += byte_count
+        self._is_news = True
+        self.changed()
 
     def changed(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._note_busy(loop.time())
-        if not self._is_due and _step(self._queued_bytes()) != self._told_step:
+        """Something may have left."""
+        left_bytes = self._seen_bytes - self._queued_bytes()
+        if left_bytes:
+            self.rate = self.rate.left(left_bytes, now_s=_now_s())
+            self._seen_bytes -= left_bytes
+        if not self._is_due and self._is_much():
             self._is_due = True
-            loop.call_soon(self._say)
+            asyncio.get_running_loop().call_soon(self._say)
 
-    def _note_busy(self, now_s: float) -> None:
-        if self._since_s is not None:
-            self._busy_s += now_s - self._since_s
-        self._since_s = now_s if self._queued_bytes() else None
+    def _is_much(self) -> bool:
+        if not self._seen_bytes:
+            return self._is_news or self._told.queued_bytes > 0
+        step_bytes = max(STEP_BYTES_MIN, (self._told.queued_bytes_max or CHUNK_BYTES) // STEPS)
+        return abs(self._seen_bytes - self._told.queued_bytes) >= step_bytes
 
     def _say(self) -> None:
         self._is_due = False
-        queued_bytes, left_bytes = self._queued_bytes(), self._left_bytes()
-        if _step(queued_bytes) != self._told_step:
-            self._told_step = _step(queued_bytes)
-            left, self._told_left = left_bytes - self._told_left, left_bytes
-            busy_s, self._busy_s = self._busy_s, 0.0
-            self._tell(queued_bytes, left, busy_s)
+        if not self._is_much():
+            return
+        self._is_news = self._seen_bytes > 0
+        now_s = _now_s()
+        self._told = LinkLoad(
+            self._seen_bytes,
+            queue_bytes_max(
+                self.rate, queue_s_max=self._queue_s_max, budget=self._budget, now_s=now_s
+            ),
+            self.rate.shown_bytes_per_s(now_s=now_s),
+        )
+        self._tell(self._told)
 
 
-def _step(queued_bytes: int) -> int:
-    """0 is empty; whole steps count from 1."""
-    return -(-queued_bytes // LOAD_STEP_BYTES)
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -19,6 +19,9 @@ _TCP_USER_TIMEOUT, _TCP_NOTSENT_LOWAT = 18, 25
 """Linux's numbers; not every Python has names for them."""
 _TCP_INFO_BYTES = 168
 _RTT_AT, _MIN_RTT_AT, _DELIVERY_RATE_AT = 68, 148, 160
+_SEGS_OUT_AT, _BYTES_SENT_AT, _BYTES_AGAIN_AT = 136, 200, 208
+_TCP_INFO_SENT_BYTES = 216
+"""From Linux 4.19 on."""
 """Offsets in Linux's ``struct tcp_info``, which only ever grows at its end."""
 
 
@@ -26,6 +29,15 @@ class TcpInfo(NamedTuple):
     rtt_s: float
     rtt_min_s: float
     delivery_bytes_per_s: float
+
+
+class SentByTcp(NamedTuple):
+    """Since the connection began."""
+
+    new_bytes: int
+    segments: int
+    """With those that only acknowledge, and those that were sent again."""
+    again_bytes: int = 0
 
 
 def tune(sock: Any, *, user_timeout_s: float) -> None:
@@ -56,3 +68,16 @@ def tcp_info(sock: Any) -> TcpInfo | None:
     (min_rtt_us,) = struct.unpack_from("=I", data, _MIN_RTT_AT)
     (rate,) = struct.unpack_from("=Q", data, _DELIVERY_RATE_AT)
     return TcpInfo(rtt_us / 1e6, min_rtt_us / 1e6, float(rate))
+
+
+def sent_by_tcp(sock: Any) -> SentByTcp | None:
+    """What a connection has put on the interface, without headers. None: it is not told."""
+    try:
+        data = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SENT_BYTES)
+    except (OSError, AttributeError):
+        return None
+    if len(data) < _TCP_INFO_SENT_BYTES:
+        return None
+    (segments,) = struct.unpack_from("=I", data, _SEGS_OUT_AT)
+    sent, again = struct.unpack_from("=QQ", data, _BYTES_SENT_AT)
+    return SentByTcp(sent - again, segments, again)

@@ -46,12 +46,17 @@ from headwater.net.transport.greeting import (
 from headwater.net.transport.hello import Channel, Hello, RosterHeld, decide_roster
 from headwater.net.transport.link import Link
 from headwater.net.transport.listener import Listener
+from headwater.net.transport.pacer import Pacer
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.messages import Message
 from headwater.plan.roster import Roster
 
 OLDER_ROSTER = "older roster"
 GIVEN_BACK = "memory given back"
+HELD_BACK = "budget holds back"
+HELD_BACK_S = 5.0
+"""Live panes that wait longer for the budget are worth a notice."""
 LINK_CONNECTIONS = 2
 AddressOf = Callable[[str], tuple[str, int]]
 
@@ -71,11 +76,13 @@ class TlsNetwork:
         notify: Notify | None = None,
         address_of: AddressOf | None = None,
         open_connections: OpenConnections = OPEN,
+        budgets: LinkBudgets = NO_BUDGETS,
     ) -> None:
         """``roster_digest`` stands for the signed word that the roster was read from; neighbours
         must have the same. ``listen`` is None at a site that can't be dialled. Without ``control``
         operators are refused. ``address_of`` replaces the roster's addresses, where they are not
-        the real ones. ``open_connections`` counts those of the whole process."""
+        the real ones. ``open_connections`` counts those of the whole process. ``budgets`` are for
+        what is sent over links; operators' requests do not count."""
         credentials.require_site(site)
         self.site = site
         self._roster = roster
@@ -86,6 +93,7 @@ class TlsNetwork:
         self._control = control
         self._address_of = address_of or self._roster_address
         self._open_connections = open_connections
+        self._pacer = Pacer(budgets)
         self._refused: RefusalCounts = Counter()
         self._notices = Notices(notify)
         self._counters: dict[str, LinkCounters] = {}
@@ -172,7 +180,9 @@ class TlsNetwork:
             if (kept := self._links.get(site)) is not None:
                 kept.link.sample()
                 links[site] = kept.link.stats(links[site])
-        return NetworkStats(links, {str(reason): n for reason, n in list(self._refused.items())})
+            links[site] = self._pacer.told_of(site, links[site])
+        refused = {str(reason): n for reason, n in list(self._refused.items())}
+        return NetworkStats(links, refused, self._pacer.stats(links.values()))
 
     async def stop(self) -> None:
         """Ends every connection without reporting: the agent is going, too."""
@@ -212,6 +222,7 @@ class TlsNetwork:
             self._attempts.done(site, dialling)
             await self._keep(identity, control, bulk)
         except (Refused, ConfigurationError) as error:
+            self._pacer.failed()
             self._refuse(error, to=site)
         finally:
             self._attempts.done(site, dialling)
@@ -255,6 +266,7 @@ class TlsNetwork:
             self._require_welcome(identity, hello)
             await self._serve[hello.channel](connection, identity, hello)
         except Refused as refused:
+            self._pacer.failed()
             self._refuse(refused)
             if connection is not None:
                 turn_away(connection, refused, is_member=identity is not None)
@@ -356,6 +368,7 @@ class TlsNetwork:
             refused=self._refused,
             handler=self._handler,
             keyring=self._keyring,
+            pacer=self._pacer,
         )
         kept = self._links[site] = _Kept(link)
         self._handler.link_up(site)
@@ -375,6 +388,9 @@ class TlsNetwork:
             now_s = asyncio.get_running_loop().time()
             for kept in list(self._links.values()):
                 kept.link.sample()
+                if (waits_s := kept.link.live_waits_s) > HELD_BACK_S:
+                    text = f"live panes for {kept.link.site} wait {waits_s:.0f} s for the budget"
+                    self._notices.say(HELD_BACK, text)
                 if now_s - kept.link.heard_s > self._limits.silence_s_max:
                     self._end(kept.link, Refusal.SILENT)
                 elif min(one.expires_s for one in kept.link.identities) < time.time():

@@ -37,6 +37,7 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     roots: Annotated[tuple[WireRootPulse, ...], Meta(max_length=PULSES_MAX)] = ()
     coordinate: WirePlace | None = None
     needs_link: bool = True
+    next_ms: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
 
 
 def wire_place(place: Coordinate) -> WirePlace:
@@ -71,6 +72,7 @@ def wire_beat(beat: Heartbeat) -> WireHeartbeat:
         roots=roots,
         coordinate=place,
         needs_link=beat.needs_link,
+        next_ms=round(beat.next_s * 1e3),
     )
 
 
@@ -96,4 +98,5 @@ def beat_in(wire: WireHeartbeat) -> Heartbeat:
         roots=roots,
         coordinate=place,
         needs_link=wire.needs_link,
+        next_s=wire.next_ms / 1e3,
     )

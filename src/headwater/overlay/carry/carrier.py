@@ -9,6 +9,7 @@ tree while its install is asked for; one that is known to be removed ends here.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -16,7 +17,7 @@ from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.summary_entry import rows_bytes
-from headwater.overlay.carry.time_space_list import Leaving, TimeSpaceList
+from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.commands.reconciliation import Reconciliation
 from headwater.overlay.here import Here
@@ -26,6 +27,7 @@ from headwater.overlay.message_rules import problem_with_summary, problem_with_u
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import LATER, LIVE, Delivered, Transmit
 from headwater.overlay.ways.router import Router
+from headwater.overlay.ways.staged_policy import Hop
 
 UNKNOWN_HOP_AGE_S = 0.001
 """A summary of an unknown query ages at least this much at every hop. While installs are still
@@ -106,7 +108,7 @@ class Carrier:
         if query is None or query.is_root:
             return None
         hop = self._router.next_hop(query_id, now_s=now_s)
-        return None if hop is None else self._neighbours.link(hop.site).rate.bytes_per_s
+        return None if hop is None else self._neighbours.link(hop.site).bytes_per_s
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query, roster = self._router.live.get(summary.query), self._here.roster
@@ -151,7 +153,7 @@ class Carrier:
     def _note(self, kind: str, summary: Summary, sender: str, why: str, *, now_s: float) -> None:
         self._tray.note(kind, f"summary of {summary.query} from {sender}: {why}", now_s=now_s)
 
-    def _send(self, leaving: Leaving) -> None:
+    def _send(self, leaving: Iterable[tuple[Hop, Summary]]) -> None:
         for hop, summary in leaving:
             self.stages[hop.stage] += 1
             self._router.went(summary.query, hop.site)

@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Iterator
 
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.summary import Lane, Summary
@@ -126,25 +127,25 @@ class TimeSpaceList:
             self._compact(entry, now_s)
         return left
 
-    def tick(self, *, now_s: float) -> Leaving:
-        """Entries whose hold is over leave; those whose life is over are dropped."""
+    def tick(self, *, now_s: float) -> Iterator[tuple[Hop, Summary]]:
+        """Entries whose hold is over leave; those whose life is over are dropped. One by one: what
+        has left fills the way of the next one."""
         if now_s < self._ticked_s:
             self._clock_set_back(self._ticked_s - now_s)
         self._ticked_s = now_s
-        left: Leaving = []
         while self._timers and self._timers[0][0] <= now_s:
             _, number = heapq.heappop(self._timers)
             entry = self._entries.get(number)
             if entry is not None:
-                left += self._let_go(entry, now_s=now_s)
-        return left
+                yield from self._let_go(entry, now_s=now_s)
 
-    def way_opened(self, *, now_s: float) -> Leaving:
-        """A way may have opened: what waited for it leaves, the oldest first."""
+    def way_opened(self, *, now_s: float) -> Iterator[tuple[Hop, Summary]]:
+        """A way may have opened: what waited for it leaves, the oldest first, one by one."""
         if not self._waiting_count:
-            return []
-        waiting = [entry for entry in self._entries.values() if entry.is_due]
-        return [one for entry in waiting for one in self._let_go(entry, now_s=now_s)]
+            return
+        for entry in [entry for entry in self._entries.values() if entry.is_due]:
+            if not entry.is_gone:
+                yield from self._let_go(entry, now_s=now_s)
 
     def discard_query(self, query_id: str) -> int:
         """The query was removed; how many entries went with it."""

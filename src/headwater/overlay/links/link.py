@@ -13,7 +13,7 @@ how long the other side held it. No clock is compared with another.
 from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.links.link_rate import LinkRate
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.ways import root_pulses
 from headwater.overlay.ways.root_pulses import LOST_S, NO_WAY, RootWay
@@ -25,6 +25,8 @@ DEVIATION_WEIGHT = 1 / 4
 DEVIATIONS_ALLOWED = 4.0
 BEATS_ALLOWED = 2.0
 """Whole intervals that may go missing before a neighbour is silent: one lost, one late."""
+NAMED_ALLOWED = 2.5
+"""Of an interval that a neighbour has named, whatever was usual before."""
 PROGRESS_BEATS = 3
 PROGRESS_BEATS_PER_LEVEL = 1
 """News of a root take up to one heartbeat for each level, and some may be missed."""
@@ -49,16 +51,21 @@ class Link:
         """It has found or lost a way to some root; for whoever asks to set it back."""
         self.queued_bytes = 0
         """What the driver has yet to send, as it told us last."""
+        self.bytes_per_s: float | None = None
+        """How fast its queue has emptied while there was something in it, as it was last shown;
+        None: not known."""
+        self._queued_bytes_max = config.link_queue_bytes_max
         self.handed_bytes = 0
         """What we have handed over since then."""
         self.load_is_told = False
-        self.rate = LinkRate()
         self.has_been_heard = False
         """Since the link came up: only then is a failed dial forgiven."""
         self._config = config
         self._heard_s = 0.0
         self._interval_s = config.heartbeat_every_s
         self._deviation_s = config.heartbeat_every_s / 2
+        self._next_s = 0.0
+        """By which its next heartbeat comes, as it has named it; 0: as usual."""
         self._echo_s: float | None = None
         self._echo_came_s = 0.0
         self._asleep_s = 0.0
@@ -81,14 +88,21 @@ class Link:
 
     @property
     def is_congested(self) -> bool:
-        return self.queued_bytes >= self._config.link_queue_bytes_max
+        return self.queued_bytes >= self._queued_bytes_max
+
+    @property
+    def is_filled(self) -> bool:
+        """What was handed over since the driver had its turn may fill it. That is no reason for a
+        detour, and none to hand over more."""
+        handed_bytes = self.handed_bytes if self.load_is_told else 0
+        return self.queued_bytes + handed_bytes >= self._queued_bytes_max
 
     @property
     def room_bytes(self) -> int:
         """How much more may be handed over."""
         if not self.is_open:
             return 0
-        return max(0, self._config.link_queue_bytes_max - self.queued_bytes - self.handed_bytes)
+        return max(0, self._queued_bytes_max - self.queued_bytes - self.handed_bytes)
 
     @property
     def one_way_s(self) -> float:
@@ -101,7 +115,8 @@ class Link:
         self.has_been_heard = False
         self._heard_s = now_s
         self._up_s = now_s
-        self.rate = LinkRate()
+        self.bytes_per_s = None
+        self._next_s = 0.0
         self._ways.clear()
         self._is_full = False
         self._echo_s = None
@@ -112,13 +127,18 @@ class Link:
         self.is_silent = False
         self._forget_load()
 
-    def load(self, queued_bytes: int) -> bool:
-        """The driver tells what waits on this link. True where it is no longer congested."""
-        was_congested = self.is_congested
-        self.queued_bytes = queued_bytes
+    def load(self, load: LinkLoad) -> bool:
+        """The driver tells what waits on this link. True where there is room again."""
+        was_filled = self.is_congested or self.is_filled
+        self.queued_bytes = load.queued_bytes
+        if load.bytes_per_s is not None:
+            self.bytes_per_s = load.bytes_per_s
+        if load.queued_bytes_max is not None:
+            limit_bytes = self._config.link_queue_bytes_max
+            self._queued_bytes_max = min(load.queued_bytes_max, limit_bytes)
         self.handed_bytes = 0
         self.load_is_told = True
-        return was_congested and not self.is_congested
+        return was_filled and not self.is_congested
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0
@@ -137,6 +157,7 @@ class Link:
         peer's ordinal."""
         if self._echo_s is not None:
             self._learn_interval(now_s - self._echo_came_s - self._asleep_s)
+        self._next_s = beat.next_s
         self._echo_s = beat.sent_s
         self._echo_came_s = now_s
         self._asleep_s = 0.0
@@ -175,7 +196,7 @@ class Link:
         level: it is up, and yet it is cut off. What was never heard from somebody above us counts
         from when the link came up; somebody below must have a way of its own, so its word is
         needed. ``turn_beats``: every root is spoken of once in so many heartbeats."""
-        beat_s = max(self._interval_s, self._config.heartbeat_every_s) * turn_beats
+        beat_s = max(self._interval_s, self._next_s, self._config.heartbeat_every_s) * turn_beats
         way, spoken_s = self._ways.get(root, (None, 0.0))
         if way is None or self._is_unspoken(now_s - spoken_s, turn_s=beat_s):
             if not is_above:
@@ -189,7 +210,9 @@ class Link:
         root. It would say that a way was lost before anything else, so its silence is none."""
         return self._is_full and past_s > UNSPOKEN_TURNS * turn_s
 
-    def beat(self, content: BeatContent, *, needs_link: bool = True, now_s: float) -> Heartbeat:
+    def beat(
+        self, content: BeatContent, *, needs_link: bool = True, next_s: float = 0.0, now_s: float
+    ) -> Heartbeat:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
         and was never told of has left, and must not be held against the link for ever."""
         self.handed_bytes = 0
@@ -202,12 +225,14 @@ class Link:
             roots=content.roots,
             coordinate=content.coordinate,
             needs_link=needs_link,
+            next_s=next_s,
         )
 
     def silent_after_s(self) -> float:
         usual_s = BEATS_ALLOWED * self._interval_s + DEVIATIONS_ALLOWED * self._deviation_s
         config = self._config
-        return min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
+        habit_s = min(max(usual_s, config.silent_floor_s), config.silent_ceiling_s)
+        return max(habit_s, NAMED_ALLOWED * self._next_s)
 
     def silent_at_s(self, *, now_s: float) -> float:
         """When it will have been silent for too long, if it says nothing until then."""

@@ -26,6 +26,8 @@ BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
 NEWS_EVERY_S = 0.25
 """News of a way lost or found do not wait for the next heartbeat, but come no more often."""
+NEWS_SHARE = 0.5
+"""Of the interval that a budget affords: news then take all of control's share, and no more."""
 
 PATIENCES = 2.0
 """Clocks are told on by whoever has heard the middle of what others say, not the newest."""
@@ -51,6 +53,8 @@ class Neighbours:
         """Heartbeats sent."""
         self._level = 0
         self._turns = PulseTurns()
+        self._budget_s = 0.0
+        """How far apart heartbeats must be for the links' budgets."""
         self._beat_s = float("-inf")
         self._next_beat_s = 0.0
         self._silence_s = float("inf")
@@ -132,6 +136,11 @@ class Neighbours:
             return False
         return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
 
+    def is_filled(self, site: str) -> bool:
+        """It takes nothing more before its driver has had its turn."""
+        link = self._links.get(site)
+        return link is not None and link.is_filled
+
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""
         beat_s = self._config.heartbeat_every_s * self._turns.turn_beats
@@ -179,7 +188,8 @@ class Neighbours:
         roots = self._turns.pick(link.site, content.roots)
         if roots is not content.roots:
             content = content._replace(roots=roots)
-        beat = link.beat(content, needs_link=self._needs(link.site), now_s=now_s)
+        needs_link, next_s = self._needs(link.site), self._named_s()
+        beat = link.beat(content, needs_link=needs_link, next_s=next_s, now_s=now_s)
         self._tray.put(Transmit(link.site, beat, CONTROL))
 
     def heard(self, link: Link, *, now_s: float) -> bool:
@@ -197,11 +207,17 @@ class Neighbours:
 
     def beat_soon(self, *, now_s: float) -> None:
         """There is news that others should not wait for."""
-        self._next_beat_s = min(self._next_beat_s, max(now_s, self._beat_s + NEWS_EVERY_S))
+        news_s = max(NEWS_EVERY_S, NEWS_SHARE * self._budget_s)
+        self._next_beat_s = min(self._next_beat_s, max(now_s, self._beat_s + news_s))
 
     def _beat_every_s(self, link_count: int) -> float:
         afforded_s = link_count * BEAT_BYTES / self._config.heartbeat_bytes_s_max
-        return max(self._config.heartbeat_every_s, afforded_s)
+        return max(self._config.heartbeat_every_s, afforded_s, self._budget_s)
+
+    def _named_s(self) -> float:
+        """Where its budget makes this peer send less often, the others are told when the next one
+        comes, and do not have to find out."""
+        return self._budget_s if self._budget_s > self._config.heartbeat_every_s else 0.0
 
     def overslept(self, late_s: float, *, now_s: float) -> None:
         """This peer was asleep until now, and must not accuse its neighbours of what it missed."""
@@ -231,6 +247,7 @@ class Neighbours:
     def beat(self, content: BeatContent, *, now_s: float) -> None:
         """A heartbeat for everybody."""
         links = list(self.links_up())
+        self._budget_s = self._here.budgets.beat_every_s(link.site for link in links)
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         for link in links:

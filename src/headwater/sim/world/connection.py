@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from headwater.algebra.drain_rate import DrainRate
 
 Message = Any
 LANE_COUNT = 2
@@ -38,9 +41,10 @@ class Half:
         self.blind_count = 0
         """Written while the path was blocked; a socket takes only so much."""
         self.is_busy = False
-        self.left_bytes = 0
-        self.busy_s = 0.0
-        """What a slow path has taken since that was last told, and how long it took."""
+        self.rate = DrainRate()
+        """Of what had to wait; what flies at once shows nothing."""
+        self.is_held = False
+        """Something waits for its sender's budget, and will be looked at again."""
         self.is_void = False
         """The sender's machine lost its power: what is in its buffers never leaves."""
 
@@ -52,9 +56,11 @@ class Half:
         self.waiting = [[] for _ in range(PRIORITY_COUNT)]
         return unsent
 
-    def next_waiting(self) -> tuple[float, Message, int] | None:
+    def next_waiting(
+        self, may_leave: Callable[[Message, int], bool] = lambda message, priority: True
+    ) -> tuple[float, Message, int] | None:
         for priority, queue in enumerate(self.waiting):
-            if queue:
+            if queue and may_leave(queue[0][1], priority):
                 return (*queue.pop(0), priority)
         return None
 

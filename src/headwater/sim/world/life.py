@@ -18,6 +18,7 @@ from headwater.algebra.summary import Merger
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do
 from headwater.node.node import Node
+from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
@@ -143,14 +144,8 @@ class Life:
     def receive(self, sender: str, message: Message) -> None:
         self._tell(self.node.receive, sender, message, sender=sender)
 
-    def load(self, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float) -> None:
-        self._tell(
-            self.node.link_load,
-            peer,
-            queued_bytes=queued_bytes,
-            left_bytes=left_bytes,
-            busy_s=busy_s,
-        )
+    def load(self, peer: str, load: LinkLoad) -> None:
+        self._tell(self.node.link_load, peer, load)
 
     def batch_committed(self, report: BatchReport) -> None:
         self._tell(self.node.batch_committed, report)

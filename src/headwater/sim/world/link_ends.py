@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
-from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
+from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.messages import (
+    AckMessage,
+    Heartbeat,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+    aged,
+)
 from headwater.sim.faults.liar import Liar
 from headwater.sim.records.bag import BagMerger
 from headwater.sim.records.counted_bag import CountedBagMerger
@@ -79,12 +87,13 @@ class LinkEnds:
             self._transcript.count("leaves were changed on the way, or left out")
         return told
 
-    def queued(
-        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
-    ) -> None:
+    def queued(self, site: str, peer: str, load: LinkLoad) -> None:
         life = self._sites[site].life
         if life is not None:
-            life.load(peer, queued_bytes, left_bytes=left_bytes, busy_s=busy_s)
+            life.load(peer, load)
+
+    def is_beat(self, message: Message) -> bool:
+        return isinstance(message, Heartbeat)
 
     def size_bytes(self, message: Message) -> int:
         if isinstance(message, SummaryMessage):

@@ -13,9 +13,13 @@ what comes back is still delivered, although its sender will never know.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from random import Random
 from typing import Protocol
 
+from headwater.overlay.links.byte_budget import Traffic
+from headwater.overlay.links.link_load import LinkLoad
+from headwater.sim.faults.sending_budgets import SendingBudgets
 from headwater.sim.world.connection import Connection, Half, Message, Path
 from headwater.sim.world.event_queue import EventQueue
 
@@ -28,6 +32,9 @@ ECHO_S = (0.1, 12.0)
 RESEND_S = 0.2
 """After which TCP sends a lost packet again, at the earliest; it doubles."""
 RESENDS_MAX = 6
+
+QUEUE_S_MAX = 2.0
+"""As in an agent."""
 
 DelayOf = Callable[[str, str], float]
 """The one-way delay from a site to a site."""
@@ -47,13 +54,13 @@ class Ends(Protocol):
 
     def arrived(self, site: str, sender: str, message: Message) -> None: ...
 
-    def queued(
-        self, site: str, peer: str, queued_bytes: int, *, left_bytes: int, busy_s: float
-    ) -> None:
-        """How much waits unwritten on a link; told when it grows or shrinks. What has left since
-        the last time, and how long that took."""
+    def queued(self, site: str, peer: str, load: LinkLoad) -> None:
+        """How much waits unwritten on a link; told when it grows or shrinks."""
 
     def size_bytes(self, message: Message) -> int: ...
+
+    def is_beat(self, message: Message) -> bool:
+        """It waits for no budget."""
 
     def aged(self, message: Message, by_s: float) -> Message:
         """The message after it has waited so long unwritten."""
@@ -71,6 +78,7 @@ class Network:
         delay_of: DelayOf | None = None,
         jitter: float = 0.25,
         bytes_per_s: float | None = None,
+        budgets: SendingBudgets | None = None,
     ) -> None:
         """``delay_of`` is asked once for a pair that has anything to say to each other; a world of
         thousands has far more pairs than links. ``jitter``: delays are longer by up to this.
@@ -78,6 +86,7 @@ class Network:
         self._delay_of = delay_of
         self._jitter = jitter
         self._bytes_per_s = bytes_per_s
+        self._budgets = budgets or SendingBudgets({})
         self._severed: list[Hits] = []
         self._queue = queue
         self._ends = ends
@@ -88,6 +97,8 @@ class Network:
         self._dialing: set[tuple[str, str, int]] = set()
         self.lost_count = 0
         self.echo_count = 0
+        self.held_count = 0
+        """How often something had to wait for a budget."""
 
     def add_path(self, sender: str, receiver: str, *, delay_s: float) -> None:
         self._paths[sender, receiver] = Path(delay_s)
@@ -124,8 +135,12 @@ class Network:
             return False
         half = connection.halves[sender]
         path = half.path
-        if path.block_count or path.bytes_per_s is not None or half.is_busy:
-            half.waiting[priority].append((self._queue.now_s, message))
+        is_counted = self._budgets.counts_on(sender, receiver)
+        if path.block_count or path.bytes_per_s is not None or half.is_busy or is_counted:
+            entry, queue = (self._queue.now_s, message), half.waiting[priority]
+            first = is_counted and self._ends.is_beat(message)
+            queue.insert(0 if first else len(queue), entry)
+            half.rate = half.rate.put(self._ends.size_bytes(message), now_s=self._queue.now_s)
             self._pump(half)
             self._tell_queued(half)
         else:
@@ -256,36 +271,84 @@ class Network:
         while not half.is_busy:
             if path.block_count and half.blind_count >= SOCKET_MESSAGES_MAX:
                 return
-            following = half.next_waiting()
+            following = half.next_waiting(partial(self._may_leave, half))
             if following is None:
+                self._look_again(half)
                 return
             since_s, message, priority = following
+            if self._budgets.counts_on(half.sender, half.receiver):
+                self._count(half, message, priority)
             message = self._ends.aged(message, self._queue.now_s - since_s)
             if path.block_count or path.bytes_per_s is None:
                 half.blind_count += bool(path.block_count)
+                self._left(half, message)
                 self._fly(half, message, priority)
             else:
                 half.is_busy = True
                 takes_s = self._ends.size_bytes(message) / path.bytes_per_s
-                self._queue.after(takes_s, self._written, half, message, priority, takes_s)
+                self._queue.after(takes_s, self._written, half, message, priority)
 
-    def _written(self, half: Half, message: Message, priority: int, took_s: float) -> None:
+    def _may_leave(self, half: Half, message: Message, priority: int) -> bool:
+        return self._wait_s(half, message, priority) <= 0.0
+
+    def _wait_s(self, half: Half, message: Message, priority: int) -> float:
+        pair = (half.sender, half.receiver)
+        if not self._budgets.counts_on(*pair):
+            return 0.0
+        traffic, size_bytes = self._traffic(message, priority), self._ends.size_bytes(message)
+        is_spare = not any(half.waiting[1:])
+        return self._budgets.wait_s(
+            pair, traffic, size_bytes, is_spare=is_spare, now_s=self._queue.now_s
+        )
+
+    def _count(self, half: Half, message: Message, priority: int) -> None:
+        traffic, size_bytes = self._traffic(message, priority), self._ends.size_bytes(message)
+        pair = (half.sender, half.receiver)
+        self._budgets.left(pair, traffic, size_bytes, now_s=self._queue.now_s)
+
+    def _traffic(self, message: Message, priority: int) -> Traffic:
+        return Traffic.BEAT if self._ends.is_beat(message) else Traffic(priority + 1)
+
+    def _look_again(self, half: Half) -> None:
+        """When the first of something that waits for the budget may leave."""
+        if half.is_held or not half.has_waiting() or half.path.block_count:
+            return
+        half.is_held = True
+        self.held_count += 1
+        wait_s = min(
+            self._wait_s(half, queue[0][1], priority)
+            for priority, queue in enumerate(half.waiting)
+            if queue
+        )
+        self._queue.after(wait_s, self._pump_held, half)
+
+    def _pump_held(self, half: Half) -> None:
+        half.is_held = False
+        if half.connection.open_at[half.sender] and not half.is_void:
+            self._pump(half)
+            self._tell_queued(half)
+
+    def _written(self, half: Half, message: Message, priority: int) -> None:
         half.is_busy = False
-        half.left_bytes += self._ends.size_bytes(message)
-        half.busy_s += took_s
+        self._left(half, message)
         self._fly(half, message, priority)
         self._pump(half)
         self._tell_queued(half)
+
+    def _left(self, half: Half, message: Message) -> None:
+        """It waited until now."""
+        half.rate = half.rate.left(self._ends.size_bytes(message), now_s=self._queue.now_s)
 
     def _tell_queued(self, half: Half) -> None:
         if half.connection.open_at[half.sender]:
             entries = (message for queue in half.waiting for _, message in queue)
             queued_bytes = sum(self._ends.size_bytes(message) for message in entries)
-            left_bytes, busy_s = half.left_bytes, half.busy_s
-            half.left_bytes, half.busy_s = 0, 0.0
-            self._ends.queued(
-                half.sender, half.receiver, queued_bytes, left_bytes=left_bytes, busy_s=busy_s
+            queued_bytes_max = self._budgets.queued_bytes_max(
+                half.sender, half.receiver, queue_s_max=QUEUE_S_MAX
             )
+            bytes_per_s = half.rate.shown_bytes_per_s(now_s=self._queue.now_s)
+            load = LinkLoad(queued_bytes, queued_bytes_max, bytes_per_s)
+            self._ends.queued(half.sender, half.receiver, load)
 
     def _release(self, pair: tuple[str, str]) -> None:
         connection = self._connections.get(pair)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+import msgspec
+
 from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.summary import Summary
 from headwater.node.node import Node
+from headwater.overlay.links.link_budgets import NO_BUDGETS
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.duty import Duty
@@ -27,6 +30,7 @@ from headwater.sim.check.truth import SiteTruth, Truth
 from headwater.sim.faults.faults import Kind
 from headwater.sim.faults.liar import FLOOD, FLOOD_LIES, FLOOD_SHARE, Liar
 from headwater.sim.faults.nemesis import Nemesis
+from headwater.sim.faults.sending_budgets import SendingBudgets
 from headwater.sim.outcome import Outcome, Violation
 from headwater.sim.records.bag import Bag, BagMerger
 from headwater.sim.records.births import Births
@@ -89,6 +93,7 @@ class World:
             delay_of=self._delay_s,
             jitter=scenario.jitter,
             bytes_per_s=scenario.bytes_per_s,
+            budgets=SendingBudgets(scenario.budgets),
         )
         self._random = Random(f"world {scenario.seed}")
         names = (*self._places, OPERATOR)
@@ -218,7 +223,9 @@ class World:
             site=name,
             roster=self.scenario.roster,
             trees=self.scenario.trees,
-            config=self._config,
+            config=msgspec.structs.replace(
+                self._config, budgets=self.scenario.budgets.get(name, NO_BUDGETS)
+            ),
             merger_of=lambda query: self._merger_at(name, query),
             incarnation=disk.incarnation,
             root_incarnation=disk.root_incarnation,
@@ -316,6 +323,7 @@ class World:
         for install in self.sites["s0"].disk.installs.values():
             end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
+        self.transcript.counts["a budget held something back"] += self.network.held_count
         self.transcript.counts["a message came twice"] += self.network.echo_count
         for site in self.sites.values():
             self.checkers.count_verdicts(site)

@@ -1,0 +1,81 @@
+"""What is told of a queue: when much has changed, when it is empty, and what may wait."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+
+from headwater.net.transport.load_meter import LoadMeter
+from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.queue_limit import FIRST_BYTES
+
+
+class Bench:
+    def __init__(self, *, budget: float | None = None) -> None:
+        self.queued_bytes = 0
+        self.told: list[LinkLoad] = []
+        self.meter = LoadMeter(
+            lambda: self.queued_bytes, self.told.append, queue_s_max=2.0, budget=budget
+        )
+
+    def put(self, count: int) -> None:
+        self.queued_bytes += count
+        self.meter.put(count)
+
+    def leave(self, count: int) -> None:
+        self.queued_bytes -= count
+        self.meter.changed()
+
+
+def run(test: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(60):
+            await test()
+
+    asyncio.run(bounded())
+
+
+async def a_turn() -> None:
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
+def test_what_passes_at_once_is_told_as_empty_once() -> None:
+    """The peer holds what it has handed over against the link until it hears."""
+
+    async def test() -> None:
+        bench = Bench()
+        for _ in range(5):
+            bench.put(200)
+        bench.leave(1_000)
+        await a_turn()
+        assert [load.queued_bytes for load in bench.told] == [0]
+        await a_turn()
+        assert len(bench.told) == 1
+
+    run(test)
+
+
+def test_a_full_queue_is_told_in_sixteenths_of_what_may_wait() -> None:
+    async def test() -> None:
+        bench = Bench(budget=16_000.0)
+        for _ in range(320):
+            bench.put(100)
+            await a_turn()
+        assert bench.told[-1].queued_bytes_max == 32_000
+        steps = [load.queued_bytes for load in bench.told]
+        assert 12 <= len(steps) <= 34
+        assert all(b - a >= 1_000 for a, b in itertools.pairwise(steps))
+
+    run(test)
+
+
+def test_nothing_is_known_of_a_new_link() -> None:
+    async def test() -> None:
+        bench = Bench()
+        bench.put(50_000)
+        await a_turn()
+        assert bench.told == [LinkLoad(50_000, FIRST_BYTES, None)]
+
+    run(test)
