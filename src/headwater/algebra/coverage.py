@@ -184,7 +184,7 @@ class Coverage(msgspec.Struct, frozen=True):
     @property
     def is_early(self) -> bool:
         """Whether none of its sites has closed the pane: these are updates that left before."""
-        return not self.whole | self.empty and all(part.closed_at is None for part in self.parts)
+        return not self.has_close
 
     def intersects(self, other: Coverage) -> bool:
         return self.sites & other.sites != 0

@@ -173,11 +173,11 @@ def _coverage(state: QueryState, pane: int, updates: Ranges, lane: Lane) -> Cove
     before the close says nothing of it.
     """
     ordinal, incarnation = state.telling.ordinal, state.telling.incarnation
-    count = state.book.updates_of(pane)
-    is_doubted = bool(updates) and (state.is_doubted(pane) or pane in state.book.early)
+    is_doubted = bool(updates) and state.is_doubted(pane)
+    is_open = is_doubted or (bool(updates) and pane in state.book.early)
+    closed_at = None if is_open else state.book.updates_of(pane)
     if state.telling.is_greeted and lane is not Lane.SPARE and not is_doubted:
         if not updates:
             return Coverage.of_empty(ordinal, incarnation)
-        return Coverage.of_group(ordinal, incarnation, updates=updates, closed_at=count)
-    closed_at = None if is_doubted else count
+        return Coverage.of_group(ordinal, incarnation, updates=updates, closed_at=closed_at)
     return Coverage.of_part(ordinal, incarnation, updates=updates, closed_at=closed_at)
