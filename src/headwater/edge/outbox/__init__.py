@@ -1,5 +1,5 @@
 """Updates on their way to the root: where each of them stands, and which leave next.
 
 Open ``pane_book`` first, then ``outbox`` and ``sending``. ``early`` is which keys may leave
-before a close; no agent uses it yet.
+before a close, and ``early_rounds`` drives it for one query.
 """
