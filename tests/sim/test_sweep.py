@@ -20,6 +20,9 @@ SELDOM = {
     "a pane expired",
     "a root took an incarnation above a former one",
     "a site took an incarnation above a former one",
+    "a silent window came to have enough",
+    "an answer had enough before its window ended",
+    "an answer was silent",
     "notice: edge clock is right",
 }
 """What takes more seeds than there are here; ``make sim`` fails without it."""

@@ -16,7 +16,7 @@ from headwater.sim.scenario import draw_scenario, in_parts
 from headwater.sim.world import spark
 from headwater.sim.world.world import World
 
-SEEDS = {2: (17, 19, 23), 3: (13, 17, 21, 23)}
+SEEDS = {2: (17, 19, 23), 3: (17, 20, 23, 26, 27)}
 """By the number of parts. A finite world is among them (17), in which a site must await all parts
 before it reads; and one (23) in which it must before it reads the past."""
 
