@@ -97,6 +97,15 @@ def test_control_has_its_share_and_what_nobody_else_wants() -> None:
     assert budget.room(Traffic.CONTROL, is_spare=True, now_s=now_s) > 1_500
 
 
+def test_control_that_had_an_idle_link_to_itself_has_its_share_again_when_others_come() -> None:
+    budget = budget_of(10_000.0)
+    now_s = 0.0
+    for _ in range(3600):  # an hour in which acknowledgements take half of it, and nobody waits
+        now_s += 1.0
+        budget.spend(Traffic.CONTROL, 5_000, now_s=now_s)
+    assert budget.ready_s(Traffic.CONTROL, 500) <= now_s + DEBT_S_MAX + 500 / 2_000
+
+
 def test_what_strangers_cost_is_paid_off_within_some_seconds() -> None:
     budget = budget_of(1_000.0)
     for _ in range(1_000):

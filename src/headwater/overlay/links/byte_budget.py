@@ -9,7 +9,7 @@
 The driver asks ``room`` before every write and tells ``spend`` what it wrote. Heartbeats always
 have room: what they take beyond the bucket is a debt that everything else waits for. So is what is
 known only afterwards (handshakes, acknowledgements by TCP, what was sent again). Control beyond its
-share waits behind live, and uses what nobody else wants.
+share waits behind live, and uses what nobody else wants; of that little is held against it later.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ REFILL_S = 0.005
 CONTROL_BURST_S = 1.0
 """Control comes in lumps: an acknowledgement with its leaves, states of many sites."""
 
-
 LATELY_S = 10.0
 DEBT_S_MAX = 5.0
 """What strangers at the door cost is never paid off for longer than this: it would keep the agent
-silent as they like."""
+silent as they like. Nor is what control took beyond its share: maybe nobody else wanted it for
+hours. It is long enough for a lump of heartbeats, which come no more seldom."""
 
 
 class Traffic(IntEnum):
@@ -65,6 +65,7 @@ class ByteBudget:
         self._control = Budget.full(
             per_s=control_per_s, burst=max(CONTROL_BURST_S * control_per_s, PACKET_BYTES)
         )
+        self._control_debt_bytes = DEBT_S_MAX * control_per_s
         self.spent_bytes = [0.0] * len(Traffic)
         """By traffic."""
         self._owed_bytes = 0.0
@@ -134,4 +135,5 @@ class ByteBudget:
             debt = DEBT_S_MAX * self.bytes_per_s
             self._all = self._all.spend(min(owed_bytes, max(0.0, self._all.left + debt)))
         if control_bytes:
-            self._control = self._control.spend(control_bytes)
+            most = max(0.0, self._control.left + self._control_debt_bytes)
+            self._control = self._control.spend(min(control_bytes, most))
