@@ -240,6 +240,14 @@ def test_statements_that_alter_are_given_behind_the_others(run: Run) -> None:
     assert federation.altered == [("b", "error = '1 %', deadline = '9 s'", False)]
 
 
+def test_nothing_of_a_file_is_done_where_a_setting_in_it_can_not_be_altered(run: Run) -> None:
+    alters = "ALTER STREAM b SET (error = '1 %'); ALTER STREAM b SET (widnow = '1 s');"
+    code, _, err, federation = run(a=api.Standing.NEW, text=f"{FILE}{alters}")
+    assert code != 0
+    assert "no setting `widnow`" in err
+    assert (federation.installed, federation.altered) == ([], [])
+
+
 def test_a_file_of_alterations_alone_installs_nothing(run: Run) -> None:
     code, _, err, federation = run(text="ALTER STREAM b SET (error = 'none');")
     assert (code, federation.installed) == (0, [])

@@ -37,6 +37,11 @@ def test_what_is_not_named_stays_but_for_what_it_makes_meaningless(
     assert ", ".join(f"{name} = {value}" for name, value in merged) == wanted
 
 
+def test_settings_that_end_early_are_none() -> None:
+    with pytest.raises(QueryRefused, match="wanted settings, as in"):
+        read_settings("error = '1 %'); CREATE STREAM q AS SELECT (1")
+
+
 def test_a_statement_keeps_all_else_that_is_written_of_it() -> None:
     text = "create stream s WITH (begin = 'now', error = '1 %') AS\n  SELECT 1 AS n FROM t"
     assert text_with(text, (("deadline", "'9 s'"),)) == (

@@ -38,7 +38,7 @@ def _blank(text: str) -> str:
 
 def read_settings(text: str) -> tuple[Option, ...]:
     """Of the list alone, as it stands between the brackets of SET. Raises ``QueryRefused``."""
-    (_, alters) = split_alters(f"ALTER STREAM s SET ({text})")
-    if len(alters) != 1:
+    rest, alters = split_alters(f"ALTER STREAM s SET ({text})")
+    if rest or len(alters) != 1:
         raise QueryRefused(f"wanted settings, as in error = '0.5 % of total', got {text[:80]!r}")
     return alters[0].options

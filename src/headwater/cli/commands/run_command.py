@@ -60,9 +60,12 @@ def run(
     and replaced if you say so: the former one ends, and its results stay. Exit code 3: it is
     installed, and the agent that was asked does not do its own part in it, with the reason.
     """
+    from headwater.sql.alter import check_alterable
     from headwater.sql.alter_statement import split_alters
 
     text, alters = split_alters(read_sql(file))
+    for one in alters:
+        check_alterable(one.options)  # before anything of the file is installed
     if text or not alters:
         _run_streams(text, file, replace, federation, at, output)
     for one in alters:
