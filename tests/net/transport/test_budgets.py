@@ -11,10 +11,14 @@ import pyarrow as pa
 import pytest
 
 from headwater.algebra.summary import Lane
+from headwater.net.network import LinkCounters
 from headwater.net.transport import tls_network
+from headwater.net.transport.frames import Stream
+from headwater.net.transport.pacer import Pacer
 from headwater.net.transport.tcp import sent_by_tcp
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.transport.wire_cost import HEADER_BYTES
+from headwater.overlay.links.byte_budget import Traffic
 from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.messages import Heartbeat, SummaryMessage
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
@@ -179,3 +183,28 @@ def summaries(ear: Any, lane: Lane = Lane.LIVE) -> list[bool]:
         isinstance(message, SummaryMessage) and message.summary.lane is lane
         for _, message in ear.messages
     ]
+
+
+def test_who_fails_at_its_turn_keeps_no_others_waiting() -> None:
+    async def test() -> list[str]:
+        pacer = Pacer(LinkBudgets(agent=RATE))
+        assert pacer.agent is not None
+        gates = [pacer.gate(name, LinkCounters()) for name in ("alpha", "bravo")]
+        first, second = (gate for gate in gates if gate is not None)
+        pacer.agent.spend(Traffic.LIVE, BURST, now_s=asyncio.get_running_loop().time())
+        failed: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: failed.append(str(context["exception"]))
+        )
+        served = asyncio.Event()
+
+        def fail() -> None:
+            raise RuntimeError("closed")
+
+        first.wait(Stream.LIVE, 500, fail)
+        second.wait(Stream.LIVE, 500, served.set)
+        async with asyncio.timeout(60):
+            await served.wait()
+        return failed
+
+    assert asyncio.run(test()) == ["closed"]

@@ -154,14 +154,16 @@ class Pacer:
         control_first = sorted(
             self._waiting.items(), key=lambda entry: entry[1].traffic > Traffic.CONTROL
         )
-        for gate, one in control_first:
-            if gate.ready_s(one.traffic, one.byte_count, is_spare=spare) > now_s + EARLY_S_MAX:
-                continue
-            self.leave(gate)
-            self._turn = gate
-            one.pump()
-        self._turn = None
-        self._set_timer()
+        try:
+            for gate, one in control_first:
+                if gate.ready_s(one.traffic, one.byte_count, is_spare=spare) > now_s + EARLY_S_MAX:
+                    continue
+                self.leave(gate)
+                self._turn = gate
+                one.pump()
+        finally:  # where one connection fails, others have their turns all the same
+            self._turn = None
+            self._set_timer()
 
 
 class Gate:
