@@ -88,12 +88,14 @@ class Link:
 
     @property
     def is_congested(self) -> bool:
-        return self.queued_bytes >= self._queued_bytes_max
+        """So much waits that another way is better. What has waited for its time alone is not
+        that: it would wait there as well, and bring its load with it."""
+        return self.queued_bytes >= self._config.link_queue_bytes_max
 
     @property
     def is_filled(self) -> bool:
-        """What was handed over since the driver had its turn may fill it. That is no reason for a
-        detour, and none to hand over more."""
+        """What waits takes its time, and what was handed over since the driver had its turn may
+        fill it. That is no reason for a detour, and none to hand over more."""
         handed_bytes = self.handed_bytes if self.load_is_told else 0
         return self.queued_bytes + handed_bytes >= self._queued_bytes_max
 
@@ -138,7 +140,7 @@ class Link:
             self._queued_bytes_max = min(load.queued_bytes_max, limit_bytes)
         self.handed_bytes = 0
         self.load_is_told = True
-        return was_filled and not self.is_congested
+        return was_filled and not self.is_filled
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0
