@@ -103,6 +103,7 @@ def test_explain_says_how_it_is_split_and_what_it_saves(options: str, said: str)
         "abs(bytes)",
         "coalesce(abs(bytes), 0)",
         "greatest(bytes, 0)",
+        "greatest(bytes, coalesce(length(domain), 0))",
         "abs(bytes) * 2 + 1",
         "length(domain) / 3",
         "CAST(abs(bytes) AS DOUBLE)",
@@ -117,6 +118,8 @@ def test_a_share_is_of_what_surely_has_no_negative_values(value: str) -> None:
     [
         "coalesce(bytes, 0)",
         "greatest(bytes, bytes + 1)",
+        "greatest(bytes, length(domain))",
+        "greatest(bytes, coalesce(abs(bytes), length(domain)))",
         "abs(bytes) - 5",
         "-abs(bytes)",
         "abs(bytes) * -1",

@@ -187,11 +187,11 @@ def test_what_the_root_lacks_of_an_open_pane_comes_again_and_says_that_it_is_ope
     assert spare.coverage.parts[0].closed_at is None
 
 
-def acknowledge(site: Site, *, held: tuple[int, ...] = (), now_s: float) -> None:
+def acknowledge(site: Site, *, held: tuple[int, ...] = (), root: int = 1, now_s: float) -> None:
     panes = tuple(PaneHeld(pane, 1 << 1) for pane in held)
     head = Acknowledgement(
         query=str(site.query.id),
-        root_incarnation=1,
+        root_incarnation=root,
         number=len(site.sends) + round(now_s),
         done_through=120,
         held=(),
@@ -226,3 +226,17 @@ def test_a_query_that_sends_nothing_early_wants_nothing(site: Site) -> None:
     site.query = keyed()
     site.start(now_s=1_000.0)
     assert site.edge._edges[str(site.query.id)].early.next_moment_s(1_201.0) == NEVER_DUE_S
+
+
+def test_a_root_that_began_anew_is_not_told_that_an_open_pane_is_closed(site: Site) -> None:
+    """It would call an answer complete that lacks what the site has still to send."""
+    learn(site)
+    acknowledge(site, now_s=1_213.0)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    site.batch(121, *PAGES, now_s=1_217.6)
+    assert [one.updates for one in site.of(121)] == [((1, 1),), ((2, 2),)]
+    acknowledge(site, root=2, now_s=1_218.0)
+    site.tick(now_s=1_218.1)
+    assert 121 not in dict(site.states[-1].counts)
+    site.close(121)
+    assert site.of(121)[-1].coverage.parts[0].closed_at == 3

@@ -156,8 +156,9 @@ class PaneBook:
         return self._first_closes.get(pane, 1)
 
     def beyond_first_close(self) -> list[tuple[int, int]]:
-        """(pane, updates) where there are more than the root knows of from any close."""
-        counts = self._counts.items()
+        """(pane, updates) where there are more than the root knows of from any close. A pane that
+        is open has no close that could be told."""
+        counts = ((pane, n) for pane, n in self._counts.items() if pane not in self.early)
         return [(pane, updates) for pane, updates in counts if updates > self.first_close_of(pane)]
 
     def close_first(self, pane: int, updates: int) -> None:

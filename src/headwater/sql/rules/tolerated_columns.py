@@ -202,8 +202,18 @@ def _is_never_negative(node: exp.Expr) -> bool:
     if not isinstance(node, exp.Anonymous):
         return False
     name = name_of(node)
-    if name == "greatest":
-        return any(map(_is_never_negative, node.expressions))
+    if name == "greatest":  # it passes over NULL, and what is left may be negative
+        return any(_is_never_negative(one) and _is_never_null(one) for one in node.expressions)
     return name in _NEVER_NEGATIVE or (
         name == "coalesce" and all(map(_is_never_negative, node.expressions))
+    )
+
+
+def _is_never_null(node: exp.Expr) -> bool:
+    """As far as it can be seen without any data."""
+    if isinstance(node, exp.Paren):
+        return _is_never_null(node.this)
+    is_coalesce = isinstance(node, exp.Anonymous) and name_of(node) == "coalesce"
+    return isinstance(node, exp.Literal) or (
+        is_coalesce and any(map(_is_never_null, node.expressions))
     )
