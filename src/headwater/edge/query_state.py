@@ -30,7 +30,7 @@ from headwater.edge.outputs import Expire
 from headwater.edge.record import TOLD, EdgeRecord
 from headwater.edge.words.close_words import CloseWords
 from headwater.edge.words.telling import Telling
-from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query, TimeKind
 
@@ -115,16 +115,19 @@ class QueryState:
     def alter(self, commanded: SettingsBook) -> SettingsBook | None:
         """Settings hold from their pane on, or from the next one here where that has come: what is
         closed was made by others, and what has begun goes on as it began. The root is told.
+        Those that are commanded no more are kept while panes that went by them are wanted.
         None: they are the same as before."""
         from_pane = dict(self.record.settings)
-        known = {one.number for one in commanded.changes}
         for one in commanded.changes:
             from_pane.setdefault(one.number, max(one.pane, self._next_pane()))
-        applied = tuple((n, pane) for n, pane in sorted(from_pane.items()) if n in known)
+        applied = tuple(sorted(from_pane.items()))[-SETTINGS_KEPT_MAX:]
         if applied != self.record.settings:
             self.change(News.WORD, settings=applied)
+        known = {one.number: one for one in (*self.settings.changes, *commanded.changes)}
         changes = tuple(
-            msgspec.structs.replace(one, pane=from_pane[one.number]) for one in commanded.changes
+            msgspec.structs.replace(known[number], pane=pane)
+            for number, pane in applied
+            if number in known
         )
         if changes == self.settings.changes:
             return None

@@ -94,6 +94,7 @@ class Books:
 
     def alter(self, settings: SettingsBook) -> None:
         """Windows may be due at another time, and be complete for other reasons."""
+        settings = self.table.settings.joined(settings)
         if settings == self.table.settings:
             return
         self.table.settings = settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.remainders.tolerance import Tolerance
-from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 
 
 class Numbered(msgspec.Struct, frozen=True):
@@ -31,6 +31,13 @@ class SettingsBook(msgspec.Struct, frozen=True):
     """Those of the install, number 0."""
     changes: tuple[Numbered, ...] = ()
     """By number."""
+
+    def joined(self, later: SettingsBook) -> SettingsBook:
+        """The later one, with those of this one that are commanded no more: panes may have been
+        made by them."""
+        known = {one.number: one for one in (*self.changes, *later.changes)}
+        kept = [known[number] for number in sorted(known)]
+        return msgspec.structs.replace(later, changes=tuple(kept[-SETTINGS_KEPT_MAX:]))
 
     def number_at(self, pane: int) -> int:
         """
