@@ -62,3 +62,15 @@ def test_a_later_number_holds_though_its_pane_comes_first(site: EdgeSite) -> Non
     book = altered(site, (1, 120), (2, 110))
     assert book is not None
     assert [book.number_at(pane) for pane in (109, 110, 120)] == [0, 2, 2]
+
+
+def test_settings_that_panes_went_by_are_kept_when_they_are_commanded_no_more(
+    site: EdgeSite,
+) -> None:
+    """A later command named an earlier pane, and took the former one out of the install."""
+    altered(site, (1, 102))
+    site.close(105)
+    book = altered(site, (3, 101))
+    assert book is not None
+    assert [book.number_at(pane) for pane in (101, CLOSED_THROUGH - 1, CLOSED_THROUGH)] == [0, 1, 3]
+    assert told(site) == ((1, 102), (3, CLOSED_THROUGH))

@@ -85,3 +85,14 @@ def test_what_it_carries_stays_known_while_nothing_shows_it_and_not_for_the_next
     link.down()
     link.up(now_s=9.0)
     assert link.bytes_per_s is None
+
+
+def test_a_queue_that_takes_its_time_holds_up_and_sends_nobody_on_a_detour(link):
+    link.load(LinkLoad(20_000, queued_bytes_max=16_384))
+    assert link.is_filled
+    assert link.is_open, "another way would take the load elsewhere"
+    assert not link.room_bytes
+    assert not link.load(LinkLoad(16_384)), "no room yet"
+    assert link.load(LinkLoad(10_000)), "there is room again"
+    link.load(LinkLoad(CONFIG.link_queue_bytes_max))
+    assert not link.is_open

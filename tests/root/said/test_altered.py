@@ -144,3 +144,14 @@ def test_of_unlike_bounds_both_are_named_and_their_sum_is_what_they_allow() -> N
     assert column.is_kept, "3 of 100: at most 2 % of it and 2 beside"
     (column,) = stated_errors(both[:1], (KEPT,)).columns
     assert not column.is_kept
+
+
+def test_the_root_knows_settings_that_are_commanded_no_more() -> None:
+    """A site says that it went by them, and the answer states their bound."""
+    query = a_query()
+    desk = a_desk(query, a_book(query, (0, Settings(deadline_s=3.0))))
+    later = Numbered(3, 0, Settings(deadline_s=5.0))
+    desk.root.alter(SettingsBook(Settings.of(query), (later,)))
+    book = desk.root.books.table.settings
+    assert [one.number for one in book.changes] == [1, 3]
+    assert book.at(0) == later.settings
