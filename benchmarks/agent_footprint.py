@@ -37,8 +37,11 @@ def main() -> None:
     for name, environment in SETTINGS.items():
         run = subprocess.run(
             [sys.executable, "-m", "benchmarks.agent_footprint", "--one"],
-            env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True, text=True,
-        )  # fmt: skip
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
         one = json.loads(run.stdout.splitlines()[-1])
         sizes = ["{:.0f}/{:.0f}".format(*one[part]) for part in ("jvm", "python")]
         print(

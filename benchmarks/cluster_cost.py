@@ -96,9 +96,12 @@ def place(way: str, directory: Path) -> Iterator[Place]:
     with StandaloneCluster(directory / "cluster", secret=secret) as cluster:
         began_s = time.perf_counter()
         running = session_on(
-            cluster, directory, secret=directory / "secret" if secret else None, memory="1g",
+            cluster,
+            directory,
+            secret=directory / "secret" if secret else None,
+            memory="1g",
             is_brief=False,
-        )  # fmt: skip
+        )
         wall_s = time.perf_counter() - began_s
         yield from stopped_after(Place(running, wall_s, set(cluster.pids())))
 

@@ -367,11 +367,15 @@ def _network(directory: Path, name: str, port: int, **more: Any) -> TlsNetwork:
         Site(n, one, "127.0.0.1", 1) for n, one in enumerate(("alpha", "bravo", "charlie"))
     )
     return TlsNetwork(
-        site=name, roster=Roster(1, sites, home="alpha"), roster_digest=b"",
+        site=name,
+        roster=Roster(1, sites, home="alpha"),
+        roster_digest=b"",
         codec=Codec(lambda _: None),
-        credentials=Credentials(_files(directory, name)), address_of=lambda _: ("127.0.0.1", port),
-        listen=None if port else ("127.0.0.1", 0), **more,
-    )  # fmt: skip
+        credentials=Credentials(_files(directory, name)),
+        address_of=lambda _: ("127.0.0.1", port),
+        listen=None if port else ("127.0.0.1", 0),
+        **more,
+    )
 
 
 async def _member(directory: Path, name: str, port: int) -> tuple[TlsNetwork, Member]:

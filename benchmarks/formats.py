@@ -257,8 +257,11 @@ def compiled(format_: Format) -> Query:
     )
     (query,) = compile_statements(
         f"{source} CREATE STREAM q AS {select};",
-        root="home", installer="home", next_counter=1, begin="earliest",
-    )  # fmt: skip
+        root="home",
+        installer="home",
+        next_counter=1,
+        begin="earliest",
+    )
     return query
 
 

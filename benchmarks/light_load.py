@@ -53,8 +53,9 @@ def main() -> None:
 def measure(directory: Path, roster: Roster, pids: dict[str, int]) -> None:
     root, *sites = [site.name for site in roster.sites]
     asyncio.run(install(directory, roster))
-    writers = [Writer(directory / site / "data" / "access.csv", seed) for seed, site in
-               enumerate(sites)]  # fmt: skip
+    writers = [
+        Writer(directory / site / "data" / "access.csv", seed) for seed, site in enumerate(sites)
+    ]
     try:
         time.sleep(SETTLE_S)
         began_s, before = time.time(), {name: tree_cpu_s(pid) for name, pid in pids.items()}

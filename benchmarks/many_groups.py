@@ -119,9 +119,11 @@ def write_files(directory: Path, *, groups: int, rows: int, start_s: int) -> Non
 
 def _urls(key: np.ndarray) -> pa.Array:
     return pc.binary_join_element_wise(
-        "/shelf", pc.cast(pa.array(key % 997), pa.string()),
-        pc.binary_join_element_wise("item", pc.cast(pa.array(key), pa.string()), "-"), "/",
-    )  # fmt: skip
+        "/shelf",
+        pc.cast(pa.array(key % 997), pa.string()),
+        pc.binary_join_element_wise("item", pc.cast(pa.array(key), pa.string()), "-"),
+        "/",
+    )
 
 
 def install(directory: Path) -> None:

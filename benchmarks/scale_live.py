@@ -131,9 +131,14 @@ class _Counted:
 def _federation(running: RunningSpark, directory: Path, data: dict[str, Path]) -> Federation:
     sites = (Site(0, "root", has_data=False), *(Site(n, s) for n, s in enumerate(data, start=1)))
     return Federation(
-        directory / "federation", Roster(version=1, sites=sites, home="root"), spark=running,
-        world=MemoryWorld(), settings=SETTINGS, data=data, now_s=time.time,
-    )  # fmt: skip
+        directory / "federation",
+        Roster(version=1, sites=sites, home="root"),
+        spark=running,
+        world=MemoryWorld(),
+        settings=SETTINGS,
+        data=data,
+        now_s=time.time,
+    )
 
 
 async def _until(is_true: Callable[[], bool], what: str) -> None:

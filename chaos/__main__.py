@@ -58,9 +58,12 @@ def _parser() -> argparse.ArgumentParser:
         prog="chaos", description="Kill, cut, stop, fill and mislead real agents."
     )
     parser.add_argument(
-        "--acts", type=_groups, default=list(GROUPS), metavar="GROUP,GROUP",
+        "--acts",
+        type=_groups,
+        default=list(GROUPS),
+        metavar="GROUP,GROUP",
         help=f"groups of faults, of: {','.join(GROUPS)}; all of them unless said",
-    )  # fmt: skip
+    )
     parser.add_argument("--acts-count", type=int, default=ACTS, help="how many acts are drawn")
     parser.add_argument("--seed", type=int, default=1, help="the same seed draws the same faults")
     parser.add_argument("--keep", help="a new directory for logs and state, which stay there")

@@ -37,9 +37,8 @@ def lay_hooks(trap: Trap) -> None:
 
     hooks = Hooks(trap)
     hooks.wrap(
-        BatchRunner, "run",
-        before=Step.BEFORE_BATCH, within=Step.IN_SPARK, after=Step.BEFORE_COMMIT,
-    )  # fmt: skip
+        BatchRunner, "run", before=Step.BEFORE_BATCH, within=Step.IN_SPARK, after=Step.BEFORE_COMMIT
+    )
     hooks.wrap(Feeder, "commit", after=Step.AFTER_COMMIT)
     hooks.wrap(RootSpark, "finish", within=Step.IN_ROOT_JOB, after=Step.BEFORE_PUBLISHING)
     hooks.wrap(RootLedger, "publish", after=Step.AFTER_PUBLISHING)

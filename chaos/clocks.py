@@ -111,9 +111,13 @@ def probe(library: Path) -> str:
 def _clocks_of(more: dict[str, str]) -> tuple[float, float] | None:
     """(time of day, monotonic) as a new process sees them."""
     done = subprocess.run(
-        [sys.executable, "-c", PROBE], env={**os.environ, **more},
-        capture_output=True, text=True, timeout=PROBE_S_MAX, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", PROBE],
+        env={**os.environ, **more},
+        capture_output=True,
+        text=True,
+        timeout=PROBE_S_MAX,
+        check=False,
+    )
     if done.returncode:
         return None
     wall_s, steady_s = map(float, done.stdout.split())

@@ -69,8 +69,10 @@ class FailingDisk:
         with record.with_suffix(".said").open("w+b") as said:
             tracer = subprocess.Popen(
                 [strace, "-f", "-o", str(record), *options, "-p", str(pid)],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+            )
             deadline_s = time.monotonic() + ATTACH_S_MAX
             while not _is_traced(pid) and tracer.poll() is None and time.monotonic() < deadline_s:
                 time.sleep(LOOK_EVERY_S)

@@ -174,8 +174,11 @@ class Agents:
             return subprocess.Popen(
                 [sys.executable, "-m", "chaos.agent", str(self.directory / name / "agent.toml")],
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **clock},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def pid(self, name: str) -> int:
         return self._processes[name].pid

@@ -107,12 +107,16 @@ class Fleet:
             home=HOME,
             sites=tuple(
                 Site(
-                    ordinal=ordinal, name=name, host=str(namespaces.address[name]), port=PORT,
-                    region=region_of[name], has_data=name in DATA_SITES,
+                    ordinal=ordinal,
+                    name=name,
+                    host=str(namespaces.address[name]),
+                    port=PORT,
+                    region=region_of[name],
+                    has_data=name in DATA_SITES,
                 )
                 for ordinal, name in enumerate(LINES)
             ),
-        )  # fmt: skip
+        )
 
     def lay_out(self) -> None:
         self.directory.mkdir(parents=True)
@@ -122,10 +126,13 @@ class Fleet:
             issue(authority, Role.SITE, site.name, hosts=(site.host,))
             self.data(site.name).mkdir(parents=True)
             text = CONFIGURATION.format(
-                name=site.name, host=site.host, port=site.port,
-                metrics_port=METRICS_PORT, branching=BRANCHING,
+                name=site.name,
+                host=site.host,
+                port=site.port,
+                metrics_port=METRICS_PORT,
+                branching=BRANCHING,
                 mode="local" if site.name == HOME else "none",
-            )  # fmt: skip
+            )
             (self.directory / site.name / "agent.toml").write_text(text)
         write_roster(self.directory, self.directory.name, self.roster)
 
@@ -145,12 +152,16 @@ class Fleet:
                 self._processes[name] = subprocess.Popen(
                     self._namespaces.command(name, [sys.executable, *arguments, configuration]),
                     cwd=Path(__file__).parents[1],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                )  # fmt: skip
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
         await_that(
-            lambda: all(map(self._is_ready, names)), READY_S_MAX,
+            lambda: all(map(self._is_ready, names)),
+            READY_S_MAX,
             why_not=lambda: "not ready: " + " ".join(n for n in names if not self._is_ready(n)),
-        )  # fmt: skip
+        )
 
     def _is_ready(self, name: str) -> bool:
         process = self._processes[name]
@@ -175,11 +186,13 @@ class Fleet:
         """``headwater …`` beside the home agent: the objects that it prints."""
         done = subprocess.run(
             self._namespaces.command(
-                HOME,
-                [sys.executable, "-m", "headwater.cli", *arguments, "-f", self.directory],
+                HOME, [sys.executable, "-m", "headwater.cli", *arguments, "-f", self.directory]
             ),
-            capture_output=True, text=True, timeout=COMMAND_S_MAX, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S_MAX,
+            check=False,
+        )
         if done.returncode:
             raise LivenessFailure(f"headwater {arguments}: {done.stderr}")
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -206,8 +219,11 @@ class Fleet:
         code = f"import urllib.request as r; print(r.urlopen({page!r}, timeout=10).read().decode())"
         done = subprocess.run(
             self._namespaces.command(name, [sys.executable, "-c", code]),
-            capture_output=True, text=True, timeout=COMMAND_S_MAX, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S_MAX,
+            check=True,
+        )
         return {stage: int(float(count)) for stage, count in SENT.findall(done.stdout)}
 
     def log_tail(self, name: str, *, lines: int = 15) -> str:

@@ -167,8 +167,11 @@ class PacketSwitch:
     def _hold(
         self,
         due: list[tuple[float, int, _Port, bytes, bool]],
-        at: _Port, way: str, receiver: _Port, packet: bytes,
-    ) -> None:  # fmt: skip
+        at: _Port,
+        way: str,
+        receiver: _Port,
+        packet: bytes,
+    ) -> None:
         through_s = at.through_s(way, len(packet), time.monotonic())
         if through_s is None:
             self.lost_to_queues += 1

@@ -124,9 +124,13 @@ class _Run:
     """The parts of a run, in the order in which they are called."""
 
     def __init__(
-        self, plan: Plan, agents: Agents, disks: dict[str, SmallDisk], outcome: Outcome,
+        self,
+        plan: Plan,
+        agents: Agents,
+        disks: dict[str, SmallDisk],
+        outcome: Outcome,
         say: Callable[[str], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._plan = plan
         self._agents = agents
         self._disks = disks
@@ -142,9 +146,13 @@ class _Run:
     def _listener(self, stream: str) -> Listener:
         def new_checker() -> Checker:
             return Checker(
-                self._truth, DATA_SITES, disorder_s=DISORDER_S, root=ROOT, clocks=self._clocks,
+                self._truth,
+                DATA_SITES,
+                disorder_s=DISORDER_S,
+                root=ROOT,
+                clocks=self._clocks,
                 verdict=self._outcome.verdict,
-            )  # fmt: skip
+            )
 
         return Listener(self._agents.state(ROOT) / "results" / stream, new_checker)
 
@@ -154,11 +162,14 @@ class _Run:
         self._say("all agents are ready")
         writers = [
             Writer(
-                site, self._agents.directory / site / "data", self._truth,
-                lines_per_s=self._plan.lines_per_s, seed=self._plan.seed,
+                site,
+                self._agents.directory / site / "data",
+                self._truth,
+                lines_per_s=self._plan.lines_per_s,
+                seed=self._plan.seed,
             )
             for site in DATA_SITES
-        ]  # fmt: skip
+        ]
         for writer in writers:
             writer.start()
         try:
@@ -266,9 +277,13 @@ class _Run:
 
 def _sql(stream: str) -> str:
     return STATEMENTS.format(
-        source=f"log_of_{stream}", log=LOG, stream=stream, disorder_s=DISORDER_S,
-        lateness_s=LATENESS_S, window_s=WINDOW_US // 1_000_000,
-    )  # fmt: skip
+        source=f"log_of_{stream}",
+        log=LOG,
+        stream=stream,
+        disorder_s=DISORDER_S,
+        lateness_s=LATENESS_S,
+        window_s=WINDOW_US // 1_000_000,
+    )
 
 
 def _begin_us(installed: api.Installed) -> int:

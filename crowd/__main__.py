@@ -25,12 +25,17 @@ def main() -> int:
 
     plan = Plan(
         Crowd(
-            arguments.relay_processes, arguments.generator_processes, arguments.agents,
+            arguments.relay_processes,
+            arguments.generator_processes,
+            arguments.agents,
             disk_s=arguments.disk,
         ),
-        calm_s=arguments.calm, stop_s=arguments.stop, slow_s=arguments.slow,
-        after_s=arguments.after, seed=arguments.seed,
-    )  # fmt: skip
+        calm_s=arguments.calm,
+        stop_s=arguments.stop,
+        slow_s=arguments.slow,
+        after_s=arguments.after,
+        seed=arguments.seed,
+    )
     with tempfile.TemporaryDirectory(prefix="crowd-") as scratch:
         directory = Path(arguments.keep or scratch) / "federation"
         try:
@@ -53,9 +58,11 @@ def _parser() -> argparse.ArgumentParser:
         "--generator-processes", type=_at_least_one, default=crowd.generator_processes
     )
     parser.add_argument(
-        "--agents", type=_at_least_one, default=crowd.agents_per_process,
+        "--agents",
+        type=_at_least_one,
+        default=crowd.agents_per_process,
         help="in each of these processes",
-    )  # fmt: skip
+    )
     parser.add_argument("--calm", type=float, default=plan.calm_s, help="seconds of it")
     parser.add_argument("--stop", type=float, default=plan.stop_s, help="0: no stop of the root")
     parser.add_argument("--slow", type=float, default=plan.slow_s, help="0: its disk is not slow")

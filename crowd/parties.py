@@ -94,12 +94,16 @@ def lay_out(directory: Path, crowd: Crowd) -> Roster:
         home=HOME,
         sites=tuple(
             Site(
-                ordinal=ordinal, name=name, host=HOST, port=ports[ordinal],
-                region=party.name, has_data=party.has_data,
+                ordinal=ordinal,
+                name=name,
+                host=HOST,
+                port=ports[ordinal],
+                region=party.name,
+                has_data=party.has_data,
             )
             for ordinal, (name, party) in enumerate(names)
         ),
-    )  # fmt: skip
+    )
     directory.mkdir(parents=True)
     authority = create_authority(directory / "certs", directory.name)
     issue(authority, Role.OPERATOR, OPERATOR)

@@ -79,11 +79,15 @@ def _open(
     host = PlainHost(look_every_s=LOOK_EVERY_S) if party.has_data else None
     runtimes = [
         open_agent(
-            config, signed, host=host, trees=trees, disk=disk,
+            config,
+            signed,
+            host=host,
+            trees=trees,
+            disk=disk,
             root=PlainRoot() if config.site in ROOTS else None,
         )
         for config in configs
-    ]  # fmt: skip
+    ]
     return runtimes, meter, host
 
 

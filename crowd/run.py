@@ -136,17 +136,22 @@ class Run:
         truths = {root: Truth(window_us=round(s * 1e6)) for root, s in WINDOWS_S.items()}
         generators = plan.crowd.generators
         self._writer = Writer(
-            {name: data(directory, name) for name in generators}, list(truths.values()),
-            lines_per_s=plan.lines_per_s, seed=plan.seed,
-        )  # fmt: skip
+            {name: data(directory, name) for name in generators},
+            list(truths.values()),
+            lines_per_s=plan.lines_per_s,
+            seed=plan.seed,
+        )
         self.outcome = Outcome(plan.crowd.parties())
         self.outcome.answers = {
             root: Answers(
-                results(directory, root, stream_of(root)), truth, generators,
-                root=root, disorder_s=DISORDER_S,
+                results(directory, root, stream_of(root)),
+                truth,
+                generators,
+                root=root,
+                disorder_s=DISORDER_S,
             )
             for root, truth in truths.items()
-        }  # fmt: skip
+        }
 
     def run(self) -> Outcome:
         roster = lay_out(self._directory, self._crowd)
@@ -190,11 +195,15 @@ class Run:
     def _install(self, roster: Roster) -> None:
         streams = "".join(
             STREAM.format(
-                stream=stream_of(root), root=root, window_s=window_s, deadline_s=DEADLINE_S,
-                disorder_s=DISORDER_S, lateness_s=self._plan.lateness_s,
+                stream=stream_of(root),
+                root=root,
+                window_s=window_s,
+                deadline_s=DEADLINE_S,
+                disorder_s=DISORDER_S,
+                lateness_s=self._plan.lateness_s,
             )
             for root, window_s in WINDOWS_S.items()
-        )  # fmt: skip
+        )
         text = STATEMENTS.format(log=LOG, streams=streams)
         installed = asyncio.run(self._command(roster, text)).installed
         self.outcome.first_us = {

@@ -24,30 +24,50 @@ def main() -> None:
     for name, (trees, branching, last_resort) in CASES.items():
         with timed(name):
             file = bed(
-                seed=1, duration=END_S, trees=trees, branching=branching, last_resort=last_resort,
+                seed=1,
+                duration=END_S,
+                trees=trees,
+                branching=branching,
+                last_resort=last_resort,
                 faults=({"kind": "nodes", "share": SHARE, "from": GONE_S},),
-            )  # fmt: skip
+            )
             ran, found = run(file)
         settled = between(found, SETTLED_S, END_S)
         calm = between(found, 0.0, GONE_S - 6.0)
         root = ran.scenario.roster.home
         node = ran.world.sites[root].node
         assert node is not None
-        rows.append((
-            name, round(100 * mean([one.of_live for one in settled]), 2),
-            round(mean([one.latency_s for one in calm]), 2),
-            round(mean([one.latency_s for one in settled]), 2),
-            round(found.load_bits_s.total / 1e6, 2), round(found.load_bits_s.summaries / 1e6, 2),
-            sum(1 for _ in node.peer.neighbours()),
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                round(100 * mean([one.of_live for one in settled]), 2),
+                round(mean([one.latency_s for one in calm]), 2),
+                round(mean([one.latency_s for one in settled]), 2),
+                round(found.load_bits_s.total / 1e6, 2),
+                round(found.load_bits_s.summaries / 1e6, 2),
+                sum(1 for _ in node.peer.neighbours()),
+            )
+        )
         windows = found.windows
         lines[name] = ([one.end_s for one in windows], [100 * one.of_live for one in windows])
-    header = ("case", "live_in_first", "latency_calm_s", "latency_failed_s", "load_mbit_s",
-              "summaries_mbit_s", "links_of_the_root")  # fmt: skip
+    header = (
+        "case",
+        "live_in_first",
+        "latency_calm_s",
+        "latency_failed_s",
+        "load_mbit_s",
+        "summaries_mbit_s",
+        "links_of_the_root",
+    )
     print_table(header, rows)
     write_csv("baselines", header, rows)
-    draw_lines("baselines", lines, title=f"680 sites, {SHARE:.0%} disconnected at {GONE_S:.0f} s",
-               x="seconds", y="live sites in the first answer, %")  # fmt: skip
+    draw_lines(
+        "baselines",
+        lines,
+        title=f"680 sites, {SHARE:.0%} disconnected at {GONE_S:.0f} s",
+        x="seconds",
+        y="live sites in the first answer, %",
+    )
 
 
 if __name__ == "__main__":

@@ -83,11 +83,13 @@ def main(seeds: int = SEEDS) -> None:
 
 def file_of(seed: int, scale: float, time: str, *, sites: int = SITES) -> SimulationFile:
     return bed(
-        seed=seed, duration=DURATION_S, sites=sites,
+        seed=seed,
+        duration=DURATION_S,
+        sites=sites,
         query={"window": WINDOW_S, "deadline": DEADLINE_S, "begin_after": 8, "time": time},
         workload={"poll_every": 1.0, "polls": "aligned"},
         clocks={"kind": "planetlab", "scale": scale, "drift_ppm": 50},
-    )  # fmt: skip
+    )
 
 
 def world_of(seed: int, *, sites: int = SITES) -> tuple[World, tuple[Tree, ...]]:
@@ -122,19 +124,22 @@ def report(found: dict[tuple[str, float], list[Point]]) -> None:
     print_table(header, rows)
     write_csv("fig_09_10", header, rows)
     for name, column, title in (
-        ("fig_09", 3, "true completeness, %"), ("fig_10", 5, "latency of the first answer, s"),
-    ):  # fmt: skip
+        ("fig_09", 3, "true completeness, %"),
+        ("fig_10", 5, "latency of the first answer, s"),
+    ):
         draw_lines(
             name,
             {
-                way: ([100 * row[1] for row in rows if row[0] == way],
-                      [row[column] for row in rows if row[0] == way])
+                way: (
+                    [100 * row[1] for row in rows if row[0] == way],
+                    [row[column] for row in rows if row[0] == way],
+                )
                 for way in (*TIMES, *PER_HOP)
             },
             title="439 sites, windows of 5 s, PlanetLab's clock offsets",
             x="offsets scaled to, %",
             y=title,
-        )  # fmt: skip
+        )
 
 
 def report_causes(causes: dict[str, list[Point]]) -> None:
@@ -148,8 +153,13 @@ def _summed(points: list[Point]) -> tuple[int, float, float, float, float]:
     """(seeds, mean completeness, its spread, mean latency, its spread)."""
     complete, spread = mean_and_spread([point[0] for point in points])
     latency_s, latency_spread_s = mean_and_spread([point[1] for point in points])
-    return (len(points), round(complete, 2), round(spread, 2), round(latency_s, 2),
-            round(latency_spread_s, 2))  # fmt: skip
+    return (
+        len(points),
+        round(complete, 2),
+        round(spread, 2),
+        round(latency_s, 2),
+        round(latency_spread_s, 2),
+    )
 
 
 if __name__ == "__main__":

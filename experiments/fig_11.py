@@ -34,10 +34,12 @@ def measure(seed: int, share: float) -> list[float]:
     """When each site had the query, in seconds since it was given."""
     faults = ({"kind": "nodes", "share": share, "from": INSTALL_S - 0.5, "until": BACK_S},)
     file = bed(
-        seed=seed, duration=END_S, faults=faults if share else (),
+        seed=seed,
+        duration=END_S,
+        faults=faults if share else (),
         query={"window": 5.0, "install_at": INSTALL_S, "begin_after": 20},
         workload={"poll_every": 5.0},
-    )  # fmt: skip
+    )
     ran, _ = run(file)
     return sorted(at_s - START_S - INSTALL_S for at_s in ran.gauge.installed_s.values())
 
@@ -47,25 +49,38 @@ def report(found: dict[float, list[list[float]]]) -> None:
     for share, runs in found.items():
         before = [sum(at_s < BACK_S - INSTALL_S for at_s in one) / SITES for one in runs]
         live = [value / (1 - share) for value in before]
-        last_s = [max((at_s for at_s in one if at_s < BACK_S - INSTALL_S), default=0.0)
-                  for one in runs]  # fmt: skip
+        last_s = [
+            max((at_s for at_s in one if at_s < BACK_S - INSTALL_S), default=0.0) for one in runs
+        ]
         after = [len(one) / SITES for one in runs]
         whole_s = [one[-1] - (BACK_S - INSTALL_S if share else 0.0) for one in runs]
-        rows.append((
-            share, len(runs), round(100 * mean_and_spread(before)[0], 1),
-            round(100 * mean_and_spread(live)[0], 1), round(mean_and_spread(last_s)[0], 2),
-            round(100 * mean_and_spread(after)[0], 1), round(mean_and_spread(whole_s)[0], 2),
-            PAPER.get(share, ""),
-        ))  # fmt: skip
+        rows.append(
+            (
+                share,
+                len(runs),
+                round(100 * mean_and_spread(before)[0], 1),
+                round(100 * mean_and_spread(live)[0], 1),
+                round(mean_and_spread(last_s)[0], 2),
+                round(100 * mean_and_spread(after)[0], 1),
+                round(mean_and_spread(whole_s)[0], 2),
+                PAPER.get(share, ""),
+            )
+        )
         lines[f"{share:.0%} unreachable"] = (
-            [0.0, *runs[0]], [100 * n / SITES for n in range(len(runs[0]) + 1)],
-        )  # fmt: skip
+            [0.0, *runs[0]],
+            [100 * n / SITES for n in range(len(runs[0]) + 1)],
+        )
     header = ("unreachable", "seeds", "have_it_before", "of_connected", "last_of_those_s",
               "have_it_after", "all_after_reconnect_s", "paper")  # fmt: skip
     print_table(header, rows)
     write_csv("fig_11", header, rows)
-    draw_lines("fig_11", lines, title="Installing on 680 sites; reconnected after 30 s",
-               x="seconds since the install", y="sites with the query, %")  # fmt: skip
+    draw_lines(
+        "fig_11",
+        lines,
+        title="Installing on 680 sites; reconnected after 30 s",
+        x="seconds since the install",
+        y="sites with the query, %",
+    )
 
 
 if __name__ == "__main__":

@@ -16,9 +16,7 @@ from experiments.common import draw_lines, mean_and_spread, print_table, timed, 
 from experiments.mortar_bed import bed, between, mean, run
 
 SHARES = (0.1, 0.2, 0.3, 0.4)
-CASES = (
-    (4, True), (4, False), (2, False), (1, False), (3, False), (5, False),
-)  # fmt: skip
+CASES = ((4, True), (4, False), (2, False), (1, False), (3, False), (5, False))
 """(trees, with last resort)."""
 SEEDS = 3
 """Beyond the first only for four trees: a run is a minute, and which nodes are drawn matters much
@@ -47,10 +45,14 @@ def main(seeds: int = SEEDS) -> None:
 def measure(seed: int, trees: int, last_resort: bool, share: float) -> tuple[float, float, float]:
     """(in the first answer, the limit upwards, and either way), of live nodes in per cent."""
     file = bed(
-        seed=seed, duration=END_S, trees=trees, last_resort=last_resort,
+        seed=seed,
+        duration=END_S,
+        trees=trees,
+        last_resort=last_resort,
         faults=({"kind": "nodes", "share": share, "from": GONE_S},),
-        query={"window": 2.0}, workload={"poll_every": 2.0},
-    )  # fmt: skip
+        query={"window": 2.0},
+        workload={"poll_every": 2.0},
+    )
     _, findings = run(file)
     windows = between(findings, SETTLED_S, END_S)
     first = 100 * mean([one.of_live for one in windows])
@@ -87,10 +89,13 @@ def report(found: dict[Key, list[tuple[float, float, float]]], *, draws: bool = 
     if draws:
         print_table(header, rows)
         draw_lines(
-            "fig_12", lines,
+            "fig_12",
+            lines,
             title="680 sites, branching 16: live sites in the first answer",
-            x="sites disconnected, %", y="live sites in the first answer, %", y_from=55.0,
-        )  # fmt: skip
+            x="sites disconnected, %",
+            y="live sites in the first answer, %",
+            y_from=55.0,
+        )
 
 
 if __name__ == "__main__":

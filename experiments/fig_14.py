@@ -19,9 +19,11 @@ DOWN_S, UP_S, FIRST_S = 60.0, 30.0, 20.0
 END_S = FIRST_S + len(SHARES) * (DOWN_S + UP_S)
 SEEDS = 1
 PAPER = {
-    "completeness": (100, 100, 98, 94), "stable_s": (7, 7, 7, 7), "latency_s": (4.5,) * 4,
+    "completeness": (100, 100, 98, 94),
+    "stable_s": (7, 7, 7, 7),
+    "latency_s": (4.5,) * 4,
     "hops": ("4", "", "", "up to 7"),
-}  # fmt: skip
+}
 RUN_LENGTH = 5
 """So many windows in a row must be whole for answers to be stable."""
 
@@ -37,10 +39,12 @@ def main(seeds: int = SEEDS) -> None:
 
 def measure(seed: int) -> tuple[Findings, dict[int, float]]:
     file = bed(
-        seed=seed, duration=END_S,
-        faults=({"kind": "rolling", "from": FIRST_S, "shares": SHARES, "down": DOWN_S,
-                 "up": UP_S},),
-    )  # fmt: skip
+        seed=seed,
+        duration=END_S,
+        faults=(
+            {"kind": "rolling", "from": FIRST_S, "shares": SHARES, "down": DOWN_S, "up": UP_S},
+        ),
+    )
     ran, found = run(file)
     seconds = sorted({second for by in ran.gauge.load_bytes.values() for second in by})
     first = seconds[0]

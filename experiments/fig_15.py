@@ -22,10 +22,12 @@ def main(seeds: int = SEEDS) -> None:
     for seed in range(1, seeds + 1):
         with timed(f"seed {seed}"):
             file = bed(
-                seed=seed, duration=END_S,
-                faults=({"kind": "churn", "share": 0.1, "swap": 0.5, "every": EVERY_S,
-                         "from": FIRST_S},),
-            )  # fmt: skip
+                seed=seed,
+                duration=END_S,
+                faults=(
+                    {"kind": "churn", "share": 0.1, "swap": 0.5, "every": EVERY_S, "from": FIRST_S},
+                ),
+            )
             all_found.append(run(file)[1])
     report(all_found)
 
@@ -47,13 +49,19 @@ def report(all_found: list[Findings]) -> None:
     for found in all_found:
         windows = between(found, FIRST_S, END_S)
         back = back_in_s(found)
-        rows.append((
-            found.seed, round(100 * mean([one.of_live for one in windows]), 2),
-            round(100 * min(one.of_live for one in windows), 2), round(mean(back), 1),
-            round(max(back), 1), round(mean([one.latency_s for one in windows]), 2),
-            round(mean([one.hops for one in windows]), 2),
-            round(found.load_bits_s.total / 1e6, 2), "within 10",
-        ))  # fmt: skip
+        rows.append(
+            (
+                found.seed,
+                round(100 * mean([one.of_live for one in windows]), 2),
+                round(100 * min(one.of_live for one in windows), 2),
+                round(mean(back), 1),
+                round(max(back), 1),
+                round(mean([one.latency_s for one in windows]), 2),
+                round(mean([one.hops for one in windows]), 2),
+                round(found.load_bits_s.total / 1e6, 2),
+                "within 10",
+            )
+        )
     header = ("seed", "live_in_first", "worst_window", "back_in_mean_s", "back_in_max_s",
               "latency_s", "hops", "load_mbit_s", "paper_back_in_s")  # fmt: skip
     print_table(header, rows)
@@ -64,10 +72,14 @@ def report(all_found: list[Findings]) -> None:
     times = [one.end_s for one in windows]
     draw_lines(
         "fig_15",
-        {"live sites": (times, [one.live for one in windows]),
-         "in the first answer": (times, [one.first for one in windows])},
-        title="680 sites, 10% churn", x="seconds", y="sites",
-    )  # fmt: skip
+        {
+            "live sites": (times, [one.live for one in windows]),
+            "in the first answer": (times, [one.first for one in windows]),
+        },
+        title="680 sites, 10% churn",
+        x="seconds",
+        y="sites",
+    )
 
 
 if __name__ == "__main__":

@@ -68,12 +68,18 @@ def row_of(ready: Ready, bandwidth: float, above: float) -> Row | None:
         late.append(settled([one.staleness for one in outcomes]))
         sends.append(sum(one.sends for one in outcomes[WARM_UP:]) / due)
     return Row(
-        ready.trace.name, ready.what, bandwidth, above, ready.measured_windows,
+        ready.trace.name,
+        ready.what,
+        bandwidth,
+        above,
+        ready.measured_windows,
         ready.load(bound, rate),
         settled(ready.streaming_staleness(bound, rate)),
         settled(ready.batching_staleness(bound, rate)),
-        *late, settled(ready.best_staleness(bound, rate)), *sends,
-    )  # fmt: skip
+        *late,
+        settled(ready.best_staleness(bound, rate)),
+        *sends,
+    )
 
 
 def rows_of(
@@ -92,9 +98,14 @@ def rows_of(
 
 
 GOALS = (
-    "least below random, load to .5", "most behind optimum, load to .5", "gap closed, load below 1",
-    "gap closed, load .8", "most behind lru", "most sends, load .8", "most sends, other loads",
-)  # fmt: skip
+    "least below random, load to .5",
+    "most behind optimum, load to .5",
+    "gap closed, load below 1",
+    "gap closed, load .8",
+    "most behind lru",
+    "most sends, load .8",
+    "most sends, other loads",
+)
 
 
 def goals_of(rows: Iterable[Row]) -> tuple[float | str, ...]:

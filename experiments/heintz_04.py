@@ -61,9 +61,13 @@ def row_of(ready: Ready, bandwidth: float, staleness: float) -> Row:
         ready.best_error(staleness, rate),
     ]
     return Row(
-        ready.trace.name, ready.what, bandwidth, staleness, ready.measured_windows,
+        ready.trace.name,
+        ready.what,
+        bandwidth,
+        staleness,
+        ready.measured_windows,
         *(settled(error) / ready.largest for error in errors),
-    )  # fmt: skip
+    )
 
 
 def rows_of(

@@ -68,8 +68,9 @@ def main() -> None:
             f"heintz_06_{what}",
             {name: (list(range(WINDOWS)), found[f"{what}_{name}"]) for name in NAMES},
             title=f"Arrivals double in window {HEAVIER}, bandwidth falls by 62.5% in {NARROWER}",
-            x="window", y=f"{what}, {unit}",
-        )  # fmt: skip
+            x="window",
+            y=f"{what}, {unit}",
+        )
 
 
 if __name__ == "__main__":

@@ -73,9 +73,15 @@ class Bed:
         return float(np.mean(above))
 
     def row(
-        self, sends: str, shares: str, *, pulls: Sequence[int], meet: bool, load: float,
+        self,
+        sends: str,
+        shares: str,
+        *,
+        pulls: Sequence[int],
+        meet: bool,
+        load: float,
         all_narrow: bool,
-    ) -> Row:  # fmt: skip
+    ) -> Row:
         sent: list[list[Sent]] = []
         flushes: list[list[float]] = []
         for site in range(self.of.site_count):
@@ -94,19 +100,25 @@ class Bed:
         return self.bound / self.of.site_count
 
     def _measured(
-        self, named: tuple[str, float, str, str], sent: list[list[Sent]],
-        flushes: list[list[float]], *, meet: bool,
-    ) -> Row:  # fmt: skip
+        self,
+        named: tuple[str, float, str, str],
+        sent: list[list[Sent]],
+        flushes: list[list[float]],
+        *,
+        meet: bool,
+    ) -> Row:
         windows = range(WARM_UP, self.of.window_count)
         by_window = [[one[n] for one in sent] for n in windows]
         return Row(
-            self.of.name, self.of.site_count, *named,
+            self.of.name,
+            self.of.site_count,
+            *named,
             median(sum(one.count for one in window) for window in by_window),
             median(window[self.narrow].count for window in by_window),
             median(self.tree.key_updates(window, meet=meet) for window in by_window),
             median(max(one[n] for one in flushes) for n in windows),
             max(map(root_error, by_window)) / self.bound,
-        )  # fmt: skip
+        )
 
 
 def rows_of(

@@ -24,17 +24,25 @@ def main() -> None:
     for number, (name, (merges, beat_s)) in enumerate(CASES.items()):
         with timed(name):
             file = bed(
-                seed=1, duration=END_S, routing={"aggregation": merges},
+                seed=1,
+                duration=END_S,
+                routing={"aggregation": merges},
                 overlay={"heartbeat_every_s": beat_s},
-            )  # fmt: skip
+            )
             _, found = run(file)
         load = found.load_bits_s
-        rows.append((
-            name, *(round(bits / 1e6, 2) for bits in
-                    (load.total, load.heartbeats, load.summaries, load.rest)),
-            round(found.latency_mean_s, 2), round(100 * found.completeness_first, 2),
-            PAPER[number],
-        ))  # fmt: skip
+        rows.append(
+            (
+                name,
+                *(
+                    round(bits / 1e6, 2)
+                    for bits in (load.total, load.heartbeats, load.summaries, load.rest)
+                ),
+                round(found.latency_mean_s, 2),
+                round(100 * found.completeness_first, 2),
+                PAPER[number],
+            )
+        )
     header = ("case", "total_mbit_s", "heartbeats", "summaries", "rest", "latency_s",
               "live_in_first", "paper_mbit_s")  # fmt: skip
     print_table(header, rows)
@@ -42,10 +50,14 @@ def main() -> None:
     numbers = list(range(len(rows)))
     draw_lines(
         "load",
-        {what: (numbers, [row[column] for row in rows])
-         for column, what in enumerate(header[1:5], start=1)},
-        title=" · ".join(f"{n}: {row[0]}" for n, row in enumerate(rows)), x="case", y="Mbit/s",
-    )  # fmt: skip
+        {
+            what: (numbers, [row[column] for row in rows])
+            for column, what in enumerate(header[1:5], start=1)
+        },
+        title=" · ".join(f"{n}: {row[0]}" for n, row in enumerate(rows)),
+        x="case",
+        y="Mbit/s",
+    )
 
 
 if __name__ == "__main__":

@@ -110,13 +110,20 @@ def messages() -> list[Message]:
         Coverage.of_group(8, 45, updates=((1, 3), (5, 5)), closed_at=5)
     )
     state = SiteState(
-        query=QUERY, ordinal=2, incarnation=9, number=4, first_pane=-3, message="…",
-        sealed_through=FOREVER, empty=((1, 9), (20, 30)),
-        declined=(Declined(first=1, last=2, reason=Reason.SHED),), counts=((7, 2),),
+        query=QUERY,
+        ordinal=2,
+        incarnation=9,
+        number=4,
+        first_pane=-3,
+        message="…",
+        sealed_through=FOREVER,
+        empty=((1, 9), (20, 30)),
+        declined=(Declined(first=1, last=2, reason=Reason.SHED),),
+        counts=((7, 2),),
         tally=Tally(unparsed=1, too_late=2, fenced=3, lost_bytes=4, before_begin=5, refused=6),
         alarms=(Alarm.of(AlarmKind.NEVER_CUT, QUERY, 2, (5, 7), "never cut", ["alpha"]),),
         remarks=(Remark("no file", "no file matches 'a'"),),
-    )  # fmt: skip
+    )
     ack = with_leaves(
         Acknowledgement(
             query=QUERY,

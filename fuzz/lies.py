@@ -139,10 +139,11 @@ def _never_said() -> list[tuple[str, bytes]]:
     own = little.keys().signatures(LIAR)
     count = own.sign_count(Count(installer=LIAR, number=2, revision=2, live=(str(wanted.id),)))
     update = Summary(
-        query=QUERY_ID, pane=little.BEGIN_PANE + 2,
+        query=QUERY_ID,
+        pane=little.BEGIN_PANE + 2,
         coverage=Coverage.of_part(1, 1001, updates=((1, 9),), closed_at=9),
         rows=examples.a_table(5),
-    )  # fmt: skip
+    )
     forged = own.sign_update(update)
     messages: list[Message] = [
         CommandMessage(own.sign_plan(given), count),

@@ -130,15 +130,29 @@ class Files(Disk):
 @cache
 def good() -> list[bytes]:
     files = [
-        [0, "logs", "folder", 0], [1, "2026", "folder", 0], [2, "x.log", "file", 0],
-        [2, "y.log", "file", 0], [1, "up", "link", 0], [1, "x.log", "link", 3],
-        [2, "a", "folder", 0], [7, "b", "folder", 0], [8, "x.log", "file", 0],
-        [0, ".h", "folder", 0], [10, "x.log", "file", 0],
-    ]  # fmt: skip
+        [0, "logs", "folder", 0],
+        [1, "2026", "folder", 0],
+        [2, "x.log", "file", 0],
+        [2, "y.log", "file", 0],
+        [1, "up", "link", 0],
+        [1, "x.log", "link", 3],
+        [2, "a", "folder", 0],
+        [7, "b", "folder", 0],
+        [8, "x.log", "file", 0],
+        [0, ".h", "folder", 0],
+        [10, "x.log", "file", 0],
+    ]
     paths = (
-        "logs/*.log", "**/*.log", "logs/**/b/*.log", "*/*/?.log", "**/a/**/[xy].log", ".h/*",
-        "logs/up/logs/2026/x.log", "/srv/data/logs/**/*", "**/up/**/2026/*.log",
-    )  # fmt: skip
+        "logs/*.log",
+        "**/*.log",
+        "logs/**/b/*.log",
+        "*/*/?.log",
+        "**/a/**/[xy].log",
+        ".h/*",
+        "logs/up/logs/2026/x.log",
+        "/srv/data/logs/**/*",
+        "**/up/**/2026/*.log",
+    )
     return [msgspec.msgpack.encode([path, files]) for path in paths]
 
 

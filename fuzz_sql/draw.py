@@ -26,15 +26,24 @@ NAMES = ("a", "b", "c", "d", "e", "f", "g", "`h i`", "`ä`", "`order`", "m", "n"
 ALWAYS = ("boolean", "int", "bigint", "string", "double", STEADY_TYPE, "decimal(10,2)", *NESTED)
 """Types of which every world has a column."""
 WINDOWS = (
-    "window(ts, '10 seconds')", "window(ts, '1 minute')", "window(ts, '1 hour')",
-    "window(ts, '1 day')", "window(ts, '20 seconds', '5 seconds')",
-    "window(ts, '30 seconds', '20 seconds')", "window(ts, '15 seconds', '5 seconds', '2 seconds')",
-    "window(ts, '1 day', '6 hours')", "window(ts, '7 seconds')",
-)  # fmt: skip
+    "window(ts, '10 seconds')",
+    "window(ts, '1 minute')",
+    "window(ts, '1 hour')",
+    "window(ts, '1 day')",
+    "window(ts, '20 seconds', '5 seconds')",
+    "window(ts, '30 seconds', '20 seconds')",
+    "window(ts, '15 seconds', '5 seconds', '2 seconds')",
+    "window(ts, '1 day', '6 hours')",
+    "window(ts, '7 seconds')",
+)
 SESSIONS = tuple(f"session_window(ts, '{gap}')" for gap in ("7 seconds", "1 minute", "1 hour"))
 WINDOWS_OF_ROWS = (
-    "10 seconds", "1 hour", "1 day", "20 seconds every 5 seconds", "1 day every 6 hours"
-)  # fmt: skip
+    "10 seconds",
+    "1 hour",
+    "1 day",
+    "20 seconds every 5 seconds",
+    "1 day every 6 hours",
+)
 DIRECTIONS = ("", " DESC", " NULLS LAST", " DESC NULLS FIRST")
 RANKS = ("row_number", "row_number", "rank", "dense_rank")
 LITERAL_ARGUMENTS = {
@@ -125,8 +134,11 @@ def _draw_groups(
     items = tuple(_draw_item(*call, chance) for call in calls)
     having = _draw_having(calls, keys, chance) if chance.random() < 0.25 else None
     exact = [f"k{n}" for n, key in enumerate(keys) if _is_ordered(key)]
-    exact += [f"c{n}" for n, (call, rounded) in enumerate(calls)
-              if not rounded and items[n] is call and _is_ordered(call)]  # fmt: skip
+    exact += [
+        f"c{n}"
+        for n, (call, rounded) in enumerate(calls)
+        if not rounded and items[n] is call and _is_ordered(call)
+    ]
     return Case(seed, world, window, keys, items, having=having), exact
 
 
@@ -209,9 +221,12 @@ def _draw_having(
     """About exact values only: a rounded one may lie on either side of a bound."""
     choices = [made for made, is_rounded in calls if not is_rounded] + list(keys)
     forms = {
-        "bigint": "({bigint} > 1)", "int": "({int} < 5)", "string": "({string} > 'a')",
-        "boolean": "{boolean}", "date": "({date} > DATE'2000-01-01')",
-    }  # fmt: skip
+        "bigint": "({bigint} > 1)",
+        "int": "({int} < 5)",
+        "string": "({string} > 'a')",
+        "boolean": "{boolean}",
+        "date": "({date} > DATE'2000-01-01')",
+    }
     made = chance.choice(
         [one for one in choices if one.type in forms] or [Made("bigint", "count(*)")]
     )

@@ -100,17 +100,24 @@ FORMS: dict[str, tuple[str, ...]] = {
 
 LITERALS: dict[str, tuple[str, ...]] = {
     "boolean": ("true", "false"),
-    "tinyint": ("3Y",), "smallint": ("300S",), "int": ("0", "7", "404"), "bigint": ("5L", "0L"),
-    "float": ("CAST(2.5 AS FLOAT)",), "double": ("1.5D", "0D"), "steady": ("2.5D",),
-    "string": ("'a'", "''", "'日本'"), "binary": ("CAST('a' AS BINARY)",),
+    "tinyint": ("3Y",),
+    "smallint": ("300S",),
+    "int": ("0", "7", "404"),
+    "bigint": ("5L", "0L"),
+    "float": ("CAST(2.5 AS FLOAT)",),
+    "double": ("1.5D", "0D"),
+    "steady": ("2.5D",),
+    "string": ("'a'", "''", "'日本'"),
+    "binary": ("CAST('a' AS BINARY)",),
     "date": ("DATE'2026-03-29'",),
     "timestamp": ("TIMESTAMP'2026-03-29 01:00:00'",),
     "decimal(10,2)": ("CAST(1.25 AS DECIMAL(10,2))",),
     "decimal(20,4)": ("CAST(1.25 AS DECIMAL(20,4))",),
     "decimal(38,0)": ("CAST(3 AS DECIMAL(38,0))",),
-    "array<int>": ("array(1, 2)",), "array<string>": ("array('a', '')",),
+    "array<int>": ("array(1, 2)",),
+    "array<string>": ("array('a', '')",),
     "map<string,int>": ("map('a', 1)",),
-}  # fmt: skip
+}
 HOLE = re.compile(r"\{([\w(),<>]+)\}")
 
 

@@ -166,8 +166,10 @@ def _summaries(query: Query, partials: pa.Table) -> Iterator[tuple[int, pa.Table
     """The rows of each part and pane, checked as those from the wire are."""
     places = partials.select([PANE_COLUMN, SITE])
     for place in places.group_by([PANE_COLUMN, SITE]).aggregate([]).to_pylist():
-        here = pc.and_(pc.equal(partials[PANE_COLUMN], place[PANE_COLUMN]),
-                       pc.equal(partials[SITE], place[SITE]))  # fmt: skip
+        here = pc.and_(
+            pc.equal(partials[PANE_COLUMN], place[PANE_COLUMN]),
+            pc.equal(partials[SITE], place[SITE]),
+        )
         rows = partials.filter(here).select(site_schema(query.program).names)
         yield place[PANE_COLUMN], check_rows(rows.drop([PANE_COLUMN]), query.program)
 

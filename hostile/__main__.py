@@ -25,9 +25,12 @@ def main() -> int:
         directory = Path(chosen.keep or scratch) / "federation"
         rows = [int(row) for row in chosen.rows.split(",")]
         outcome = run(
-            directory, rows=rows, site_count=chosen.sites, has_spark=not chosen.no_spark,
+            directory,
+            rows=rows,
+            site_count=chosen.sites,
+            has_spark=not chosen.no_spark,
             say=lambda text: print(text, flush=True),
-        )  # fmt: skip
+        )
     for trouble in outcome.troubles:
         print(f"TROUBLE: {trouble}")
     took_s = time.monotonic() - began_s

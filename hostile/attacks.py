@@ -168,9 +168,15 @@ async def states(siege: Siege) -> str:
     def lies_of(site: str) -> list[SiteState]:
         true = [one for one in thief.states if one.ordinal == roster.site(site).ordinal]
         lie = SiteState(
-            query=query, ordinal=roster.site(site).ordinal, incarnation=HUGE, number=9,
-            first_pane=-FOREVER, sealed_through=FOREVER, ended=True, empty=((-FOREVER, FOREVER),),
-        )  # fmt: skip
+            query=query,
+            ordinal=roster.site(site).ordinal,
+            incarnation=HUGE,
+            number=9,
+            first_pane=-FOREVER,
+            sealed_through=FOREVER,
+            ended=True,
+            empty=((-FOREVER, FOREVER),),
+        )
         replayed = [msgspec.structs.replace(lie, proof=one.proof) for one in true[-1:]]
         return [lie, thief.network.signatures.sign_state(lie), *replayed]
 
@@ -211,14 +217,22 @@ async def commands(siege: Siege) -> str:
     other = msgspec.structs.replace(known.query, root=thief.name)
     forged = msgspec.structs.replace(known, query=other)
     altered = Alter(
-        id=known.query.id, installer=thief.name, counter=1, number=1,
-        first_pane=known.query.begin_pane or 0, settings=Settings(deadline_s=0.0),
-        operator="operator", proof=known.proof,
-    )  # fmt: skip
+        id=known.query.id,
+        installer=thief.name,
+        counter=1,
+        number=1,
+        first_pane=known.query.begin_pane or 0,
+        settings=Settings(deadline_s=0.0),
+        operator="operator",
+        proof=known.proof,
+    )
     lies = (
-        CommandMessage(removal, count), CommandMessage(planned), CommandMessage(forged),
-        AlterMessage(altered), AlterMessage(msgspec.structs.replace(altered, number=2**53)),
-    )  # fmt: skip
+        CommandMessage(removal, count),
+        CommandMessage(planned),
+        CommandMessage(forged),
+        AlterMessage(altered),
+        AlterMessage(msgspec.structs.replace(altered, number=2**53)),
+    )
 
     async def lie() -> None:
         for to in siege.targets:
@@ -312,9 +326,12 @@ async def _clocks_ms(agents: Agents) -> dict[str, float]:
 
 async def large_values(siege: Siege) -> str:
     calls = (
-        "repeat(host, 700000000)", "space(700000000)", "lpad(host, 700000000, 'x')",
-        "rpad(host, 700000000, 'x')", "format_string('%700000000s', host)",
-    )  # fmt: skip
+        "repeat(host, 700000000)",
+        "space(700000000)",
+        "lpad(host, 700000000, 'x')",
+        "rpad(host, 700000000, 'x')",
+        "format_string('%700000000s', host)",
+    )
     for call in calls:
         select = f"SELECT max(length({call})) AS n FROM web GROUP BY window(ts, '5 seconds')"
         problem = await siege.agents.run(stream("evil_value", select))

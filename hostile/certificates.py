@@ -32,9 +32,12 @@ MISTYPED = "certs/denyed"
 async def operator_outlives(agents: Agents) -> str | None:
     """A connection that an operator opened in time, and goes on using: what it got by that."""
     files = issue(
-        load_authority(agents.directory / "certs"), Role.OPERATOR, BRIEF, force=True,
+        load_authority(agents.directory / "certs"),
+        Role.OPERATOR,
+        BRIEF,
+        force=True,
         days=BRIEF_S / 86_400,
-    )  # fmt: skip
+    )
     async with ControlClient("127.0.0.1", agents.port(agents.sites[0]), files) as client:
         await client.request(api.STREAMS, {})
         connection = client._connection

@@ -163,9 +163,13 @@ class Agents:
         yield ControlClient("127.0.0.1", self.port(at), self.certificate(operator), site=at)
 
     async def ask(
-        self, request: str, payload: dict[str, Any] | None = None, *, at: str = ROOT,
+        self,
+        request: str,
+        payload: dict[str, Any] | None = None,
+        *,
+        at: str = ROOT,
         operator: str = OPERATOR,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         with self.client(at, operator) as client:
             async with client:
                 return await client.request(request, payload or {}, timeout_s=ASKED_S_MAX)
@@ -200,6 +204,8 @@ class Agents:
     def _typed(*words: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [sys.executable, "-m", "headwater.cli", *words],
-            capture_output=True, timeout=60, check=False,
+            capture_output=True,
+            timeout=60,
+            check=False,
             env={**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"},
-        )  # fmt: skip
+        )

@@ -78,11 +78,13 @@ class Thief:
         self._operator = Credentials(agents.certificate(OPERATOR)).own
         roster = agents.roster
         self.network = TlsNetwork(
-            site=self.name, roster=roster, roster_digest=agents.signed.digest,
+            site=self.name,
+            roster=roster,
+            roster_digest=agents.signed.digest,
             credentials=credentials,
             codec=AnyCodec(lambda query: None, ordinals_max=roster.ordinals),
             listen=("127.0.0.1", agents.port(self.name)),
-        )  # fmt: skip
+        )
 
     async def open(self) -> None:
         await self.network.start(self)
@@ -151,10 +153,15 @@ class Thief:
         first = query.begin_pane
         assert first is not None
         state = SiteState(
-            query=str(query.id), ordinal=self.ordinal, incarnation=1, number=1, first_pane=first,
-            sealed_through=FOREVER, empty=((first, FOREVER),), digests=(BlockDigest(first=first,
-            last=FOREVER - 1, digest=digest_of(1, ())),),
-        )  # fmt: skip
+            query=str(query.id),
+            ordinal=self.ordinal,
+            incarnation=1,
+            number=1,
+            first_pane=first,
+            sealed_through=FOREVER,
+            empty=((first, FOREVER),),
+            digests=(BlockDigest(first=first, last=FOREVER - 1, digest=digest_of(1, ())),),
+        )
         return self.network.signatures.sign_state(state)
 
     # Commands with a stolen operator's key beside its own
@@ -163,9 +170,12 @@ class Thief:
         """As it would be installed through its site, answered at the root."""
         self._number += 1
         (query,) = compile_statements(
-            sql, root=self._agents.sites[0], installer=self.name, next_counter=self._number,
+            sql,
+            root=self._agents.sites[0],
+            installer=self.name,
+            next_counter=self._number,
             now_us=int(time.time() * 1e6),
-        )  # fmt: skip
+        )
         return query
 
     def install(self, query: Query, change: Callable[[Any], None]) -> Raw:
@@ -179,9 +189,14 @@ class Thief:
         change(word)
         self._live.append(str(query.id))
         return self.command(
-            ["install", self._signed(self._operator, Kind.COMMAND, msgspec.msgpack.encode(word)),
-             self._own(Kind.PLAN, plan_word(install)), 0.0, None]
-        )  # fmt: skip
+            [
+                "install",
+                self._signed(self._operator, Kind.COMMAND, msgspec.msgpack.encode(word)),
+                self._own(Kind.PLAN, plan_word(install)),
+                0.0,
+                None,
+            ]
+        )
 
     def command(self, command: list[Any]) -> Raw:
         return Raw(bytes((COMMAND,)) + msgspec.msgpack.encode([command, self._own_count()]))

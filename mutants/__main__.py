@@ -101,8 +101,12 @@ def _run_tests(copy: Path, tests: Sequence[str], *, stop_at_first: bool = False)
     try:
         done = subprocess.run(
             command + (["-x"] if stop_at_first else []),
-            cwd=copy, env=environment, capture_output=True, timeout=limit_s, check=False,
-        )  # fmt: skip
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return FAILED
     if not stop_at_first and done.returncode != PASSED:

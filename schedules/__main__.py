@@ -66,9 +66,10 @@ def _kinds(text: str) -> tuple[Kind, ...]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m schedules", description=__doc__,
+        prog="python -m schedules",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--seeds", type=int, default=1000, help="how many")
     parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")

@@ -64,9 +64,16 @@ class Logs:
     """One directory, one glob. Called by the schedule's own thread; each call is one change."""
 
     def __init__(
-        self, source: str, directory: Path, *, disk: TroubledDisk, turns: Turns,
-        chance: random.Random, story: Story, now_s: float,
-    ) -> None:  # fmt: skip
+        self,
+        source: str,
+        directory: Path,
+        *,
+        disk: TroubledDisk,
+        turns: Turns,
+        chance: random.Random,
+        story: Story,
+        now_s: float,
+    ) -> None:
         self.source = source
         self.directory = directory
         self.pattern = "*.log"
@@ -114,9 +121,14 @@ class Logs:
         self._listed_now.clear()
 
     def polled(
-        self, began_step: int, started_s: float, *, is_clean: bool, is_behind: bool,
+        self,
+        began_step: int,
+        started_s: float,
+        *,
+        is_clean: bool,
+        is_behind: bool,
         twice_bytes: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.polls.append(PollSeen(started_s, is_clean, is_behind))
         self._listed_now.clear()
         self.twice_bytes += twice_bytes

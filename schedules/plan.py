@@ -17,9 +17,16 @@ from schedules.troubled_disk import OPENING, READING, SQL, SQL_WRITING, WRITING,
 ACTIVE_S = (16.0, 40.0)
 """How long the world is troubled; then everything is healed."""
 SPARK_TROUBLES = (
-    "repeats", "repeats", "dies_before", "dies_after", "fails_query", "fails_batch", "no_start",
-    "stop_raises", "root_fails",
-)  # fmt: skip
+    "repeats",
+    "repeats",
+    "dies_before",
+    "dies_after",
+    "fails_query",
+    "fails_batch",
+    "no_start",
+    "stop_raises",
+    "root_fails",
+)
 SWITCH_SHARES = (0.0, 0.02, 0.1, 0.4)
 SLOW_SHARES = (0.0, 0.0, 0.003, 0.02)
 """Of the calls of the disk: a commit that takes a while is what other threads run into."""
@@ -134,7 +141,10 @@ def _draw_operations(chance: random.Random, kinds: Sequence[Kind]) -> list[Opera
 COMMON = {"append": 10.0, "append to another": 2.0, "append late": 1.0, "rotate": 0.7}
 ACTS: dict[Kind, dict[str, float]] = {
     Kind.ROTATION: {
-        "rotate": 2.0, "copy and truncate": 1.0, "compress": 0.7, "remove rotated": 0.7,
+        "rotate": 2.0,
+        "copy and truncate": 1.0,
+        "compress": 0.7,
+        "remove rotated": 0.7,
         "append in two": 1.0,
     },
     Kind.REPLACING: {"replace": 2.0},
@@ -151,7 +161,7 @@ ACTS: dict[Kind, dict[str, float]] = {
     Kind.QUERIES: {"install": 1.5, "remove": 0.8, "install again": 1.5},
     Kind.DAMAGE: {"damage a segment": 0.8, "damage the ledger": 0.8},
     Kind.RETENTION: {},
-}  # fmt: skip
+}
 
 
 def input_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
@@ -194,9 +204,12 @@ def disk_trouble(operation: Operation, now_s: float, directory: str, *, once: bo
 def full_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:
     pick = _picker(operation)
     return Trouble(
-        WRITING | SQL_WRITING, errno.ENOSPC, directory, share=pick((1.0, 1.0, 0.3)),
+        WRITING | SQL_WRITING,
+        errno.ENOSPC,
+        directory,
+        share=pick((1.0, 1.0, 0.3)),
         until_s=now_s + pick((1.0, 4.0, 12.0)),
-    )  # fmt: skip
+    )
 
 
 def sql_trouble(operation: Operation, now_s: float, directory: str) -> Trouble:

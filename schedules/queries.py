@@ -35,9 +35,16 @@ SELECT id, count(*) AS n FROM {source} GROUP BY window(time, '{range} seconds', 
 def _template(source: str, range_s: int) -> Query:
     text = TEXT.format(source=source, directory=DIRECTORIES[source], range=range_s)
     (query,) = compile_statements(
-        text, root=SITE, installer=SITE, next_counter=1, now_us=0, begin="now", slack_us=0,
-        ends=False, known_sites=[SITE],
-    )  # fmt: skip
+        text,
+        root=SITE,
+        installer=SITE,
+        next_counter=1,
+        now_us=0,
+        begin="now",
+        slack_us=0,
+        ends=False,
+        known_sites=[SITE],
+    )
     return query
 
 

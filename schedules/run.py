@@ -52,9 +52,7 @@ LOOK_S = 0.2
 """How often an agent's supervisor looks at it."""
 CALM_S = 3.0
 """How long after a failed call an agent may still end of it."""
-OF_THE_DISK = (
-    "StoreError", "StoreBroken", "DiskFull", "DiskTrouble", "OSError", "SegmentDamaged",
-)  # fmt: skip
+OF_THE_DISK = ("StoreError", "StoreBroken", "DiskFull", "DiskTrouble", "OSError", "SegmentDamaged")
 """Errors by which an agent may end while its disk fails."""
 SCRATCH = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -125,11 +123,16 @@ class World:
         self.chance = random.Random(f"world {seed}")
         self.logs = {
             source: Logs(
-                source, self.data / DIRECTORIES[source], disk=self.disk, turns=self.turns,
-                chance=self.chance, story=self.story, now_s=START_S,
+                source,
+                self.data / DIRECTORIES[source],
+                disk=self.disk,
+                turns=self.turns,
+                chance=self.chance,
+                story=self.story,
+                now_s=START_S,
             )
             for source in SOURCES
-        }  # fmt: skip
+        }
         self.published = Published(self.directory / "results")
         self.causes = Causes(
             has_retention=Kind.RETENTION in plan.kinds, has_damage=Kind.DAMAGE in plan.kinds
@@ -210,9 +213,13 @@ class World:
         spark.trouble = self.spark_trouble
         try:
             site = Site(
-                self.directory, disk=self.disk, spark=spark, now_s=lambda: self.now_s,
-                retention=self._retention(), cache_bytes_max=self.plan.cache_bytes_max,
-            )  # fmt: skip
+                self.directory,
+                disk=self.disk,
+                spark=spark,
+                now_s=lambda: self.now_s,
+                retention=self._retention(),
+                cache_bytes_max=self.plan.cache_bytes_max,
+            )
             await site.start()
         except (HeadwaterError, OSError) as error:
             self._ended(f"does not start: {type(error).__name__}: {error}")
@@ -281,9 +288,12 @@ class World:
         logs.poll_begins()
         result = poll()
         logs.polled(
-            began, started_s, is_clean=result.is_clean, is_behind=bool(result.stalled),
+            began,
+            started_s,
+            is_clean=result.is_clean,
+            is_behind=bool(result.stalled),
             twice_bytes=result.twice_bytes,
-        )  # fmt: skip
+        )
         return result
 
     # The end

@@ -52,9 +52,15 @@ class Site:
     """Made for one life, inside the event loop that runs it."""
 
     def __init__(
-        self, directory: Path, *, disk: Any, spark: StandInSpark, now_s: Callable[[], float],
-        retention: RetentionConfig, cache_bytes_max: int | None,
-    ) -> None:  # fmt: skip
+        self,
+        directory: Path,
+        *,
+        disk: Any,
+        spark: StandInSpark,
+        now_s: Callable[[], float],
+        retention: RetentionConfig,
+        cache_bytes_max: int | None,
+    ) -> None:
         """``cache_bytes_max``: a small one makes the stores read again what they wrote."""
         self.spark = spark
         self.now_s = now_s

@@ -53,10 +53,13 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="headwater-soak-") as scratch:
         running = start_session(
             SparkConfig(
-                master="local[2]", directory=scratch, log=f"{scratch}/jvm.log", is_brief=is_brief,
+                master="local[2]",
+                directory=scratch,
+                log=f"{scratch}/jvm.log",
+                is_brief=is_brief,
                 options=(COMPILE_SOON,),
             )
-        )  # fmt: skip
+        )
         soak = Soak(StandingSpark(running.session), Path(scratch), seed=seed)
         began_s = time.monotonic()
         try:

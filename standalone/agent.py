@@ -74,8 +74,11 @@ class ClusterAgent:
     def command(self, *arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "headwater.cli", *arguments, "--federation", self.directory],
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -165,9 +165,13 @@ class StandaloneCluster:
         }
         with (self._directory / f"{name}.log").open("ab") as log:
             return subprocess.Popen(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
-            )  # fmt: skip
+            )
 
 
 def can_start_executors() -> bool:

@@ -66,3 +66,12 @@ def test_every_file_that_is_named_as_long_still_is() -> None:
     assert named
     for name in named:
         assert (ROOMS / name).read_text("utf-8").count("\n") > LINES_MAX, f"{name} is short now"
+
+
+def test_the_formatter_lays_out_every_file_of_the_source() -> None:
+    by_hand = [
+        path.relative_to(ROOMS).as_posix()
+        for path in sorted(ROOMS.rglob("*.py"))
+        if "# fmt: " in path.read_text("utf-8")
+    ]
+    assert not by_hand, "let it be laid out as everything else is; a table may be put another way"

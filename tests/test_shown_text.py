@@ -97,8 +97,9 @@ def test_escaped_json_is_the_same_value(text: str) -> None:
 def test_texts_are_found_however_deep_they_stand() -> None:
     value = {"a\x1b": [("b\x1b", {"c": "d\x1b"})], "n": 1}
     assert shown_within(value) == {
-        f"a{REPLACED}": [(f"b{REPLACED}", {"c": f"d{REPLACED}"})], "n": 1
-    }  # fmt: skip
+        f"a{REPLACED}": [(f"b{REPLACED}", {"c": f"d{REPLACED}"})],
+        "n": 1,
+    }
 
 
 def test_errors_and_words_about_the_work_are_clean(
@@ -138,9 +139,13 @@ def test_the_agents_log_is_json_that_a_terminal_does_not_obey() -> None:
 
 def test_an_answers_head_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
     header = {
-        "start_us": 0, "end_us": 1, "revision": 1, "covered": 1, "expected": 2,
+        "start_us": 0,
+        "end_us": 1,
+        "revision": 1,
+        "covered": 1,
+        "expected": 2,
         "missing": [("fra", "failed", f"{TITLE}\nlhr: exact", ())],
-    }  # fmt: skip
+    }
     operator_commands._show_answer(header, ({"host": TITLE},), OutputFormat.TABLE)
     printed = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert "revision 1" in printed.splitlines()[0]

@@ -43,8 +43,12 @@ def test_workers_get_whole_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "2", "-rP", "-p", "no:cacheprovider", "."],
-        cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     said = [line.split() for line in run.stdout.splitlines() if line[:4] in ("one ", "two ")]
     by_file = {file: {process for name, process in said if name == file} for file, _ in said}

@@ -167,9 +167,13 @@ _BY_MINUTE = {"flights", "flights later", "honeypots", "honeypots by site"}
 
 
 def synthetic(
-    *, records: int = 12_000, windows: int = WARM_UP + MEASURED, seed: int = 1,
-    heavier_from: int | None = None, times: float = 2.0,
-) -> Trace:  # fmt: skip
+    *,
+    records: int = 12_000,
+    windows: int = WARM_UP + MEASURED,
+    seed: int = 1,
+    heavier_from: int | None = None,
+    times: float = 2.0,
+) -> Trace:
     """Downloads in the paper's spirit: 200,000 keys of provider, country and URL, of which few are
     asked for often; bytes with a long tail; keys that are in fashion for a part of a window, and a
     popularity that drifts from window to window. From a window on there may be more records."""

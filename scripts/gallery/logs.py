@@ -170,12 +170,16 @@ def _video(draw: random.Random) -> Iterator[str]:
         result = often(draw, ("HIT", "MISS", "HIT_STALE"))
         yield "\t".join(
             [
-                str(int(at.timestamp() * 1000)), f"v{draw.randrange(1, 40):04d}",
-                often(draw, RENDITIONS), str(draw.randrange(1, 900)), result,
-                str(draw.randrange(40_000, 4_000_000)), str(int(draw.lognormvariate(3.5, 0.9))),
+                str(int(at.timestamp() * 1000)),
+                f"v{draw.randrange(1, 40):04d}",
+                often(draw, RENDITIONS),
+                str(draw.randrange(1, 900)),
+                result,
+                str(draw.randrange(40_000, 4_000_000)),
+                str(int(draw.lognormvariate(3.5, 0.9))),
                 "-" if result == "HIT" else "origin-eu",
             ]
-        )  # fmt: skip
+        )
 
 
 def archives() -> Files:

@@ -37,8 +37,11 @@ def _iso(at: object) -> str:
 
 
 KINDS = ("PushEvent", "WatchEvent", "IssuesEvent", "PullRequestEvent", "CreateEvent", "ForkEvent")
-REPOSITORIES = tuple(f"{owner}/{name}" for owner in ("mira", "acme", "octo")
-                     for name in ("engine", "site", "docs", "tools"))  # fmt: skip
+REPOSITORIES = tuple(
+    f"{owner}/{name}"
+    for owner in ("mira", "acme", "octo")
+    for name in ("engine", "site", "docs", "tools")
+)
 
 
 def github_events() -> Files:
@@ -125,9 +128,12 @@ def _attempts(draw: random.Random) -> Iterator[str]:
 
 
 PACKAGES = (
-    ("ggplot2", "Create Elegant, Declarative Graphics"), ("digest", "Hashes"),
-    ("Rcpp", 'Seamless R and "C++"'), ("lme4", "Linear, Mixed Models"), ("zoo", "Ordered Series"),
-)  # fmt: skip
+    ("ggplot2", "Create Elegant, Declarative Graphics"),
+    ("digest", "Hashes"),
+    ("Rcpp", 'Seamless R and "C++"'),
+    ("lme4", "Linear, Mixed Models"),
+    ("zoo", "Ordered Series"),
+)
 
 
 def package_downloads() -> Files:
@@ -146,11 +152,16 @@ def _downloads(draw: random.Random) -> bytes:
         package, title = PACKAGES[int(draw.random() ** 2 * len(PACKAGES))]
         writer.writerow(
             (
-                f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", draw.randrange(9_000, 4_000_000),
-                draw.choice(("4.5.1", "4.4.3", "NA")), often(draw, ("linux-gnu", "mingw32", "NA")),
-                package, title, often(draw, ("US", "AT", "BR", "IN", "NA")),
+                f"{at:%Y-%m-%d}",
+                f"{at:%H:%M:%S}",
+                draw.randrange(9_000, 4_000_000),
+                draw.choice(("4.5.1", "4.4.3", "NA")),
+                often(draw, ("linux-gnu", "mingw32", "NA")),
+                package,
+                title,
+                often(draw, ("US", "AT", "BR", "IN", "NA")),
             )
-        )  # fmt: skip
+        )
     return out.getvalue().encode()
 
 

@@ -16,8 +16,10 @@ def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -
         f"{SOURCE} CREATE STREAM s WITH (error = '1 % of total') AS "
         "SELECT word, window.start, count(*) AS n FROM r "
         "GROUP BY word, window(ts, '60 seconds', '20 seconds');",
-        root="a", installer="a", next_counter=1,
-    )  # fmt: skip
+        root="a",
+        installer="a",
+        next_counter=1,
+    )
     for goes_on in (True, False):
         book = QueryBook(growing_rows_max=7)
         book.add(msgspec.structs.replace(query, ends=not goes_on))

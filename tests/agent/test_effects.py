@@ -70,9 +70,13 @@ class Agent:
         )
         stores, writer = SimpleNamespace(cube=self.cube), ThreadPoolExecutor(1)
         self.shell = SiteShell(
-            self.node, cast(SiteStores, stores), cast(Feeder, None),
-            writer=writer, now_s=lambda: self.now_s, note=lambda *_: None,
-        )  # fmt: skip
+            self.node,
+            cast(SiteStores, stores),
+            cast(Feeder, None),
+            writer=writer,
+            now_s=lambda: self.now_s,
+            note=lambda *_: None,
+        )
         self.shell.install = self._install  # type: ignore[method-assign]
         self.runner = EffectRunner(
             self.node,

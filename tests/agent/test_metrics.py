@@ -45,10 +45,12 @@ class LoopOnly:
     def node(self) -> Any:
         self._require_owner()
         peer = SimpleNamespace(
-            heartbeat_count=lambda: 7, stages=lambda: {"up*": 2}, guests=lambda: ["nyc"],
+            heartbeat_count=lambda: 7,
+            stages=lambda: {"up*": 2},
+            guests=lambda: ["nyc"],
             wake=SimpleNamespace(asleep_s=12.5, share=lambda now_s: 0.5),
             lies=lambda: (LieMet(LieKind.LEAP, "fra", 4, 0.0, 0.0, "a leap"),),
-        )  # fmt: skip
+        )
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
         edges = (
             SimpleNamespace(early_keys=30, early_again=4),
@@ -56,17 +58,18 @@ class LoopOnly:
         )
         progress = SimpleNamespace(roots=roots, edge=edges)
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
-        return SimpleNamespace(
-            peer=peer, edge=edge, clock_steps=2, progress=lambda: progress
-        )  # fmt: skip
+        return SimpleNamespace(peer=peer, edge=edge, clock_steps=2, progress=lambda: progress)
 
     @property
     def feeder(self) -> Any:
         self._require_owner()
         return SimpleNamespace(
-            fenced_count=5, refused_count=1, unread_count=6,
-            line_counts=lambda: {"weblog": (100, 7)}, remark_counts=lambda: {"no file": 1},
-        )  # fmt: skip
+            fenced_count=5,
+            refused_count=1,
+            unread_count=6,
+            line_counts=lambda: {"weblog": (100, 7)},
+            remark_counts=lambda: {"no file": 1},
+        )
 
     def troubles(self) -> dict[str, str]:
         self._require_owner()
@@ -133,9 +136,11 @@ def test_when_the_loop_has_ended_the_stores_are_still_told() -> None:
     runtime: Any = LoopOnly()
     names = {metric.name for metric in Numbers(runtime, loop).collect()}
     assert names == {
-        "headwater_cube_unacked_panes", "headwater_cube_segment_bytes",
-        "headwater_cube_damaged_segments", "headwater_spool_bytes",
-    }  # fmt: skip
+        "headwater_cube_unacked_panes",
+        "headwater_cube_segment_bytes",
+        "headwater_cube_damaged_segments",
+        "headwater_spool_bytes",
+    }
 
 
 def test_the_jvm_is_told_with_its_deaths_and_how_full_it_is() -> None:

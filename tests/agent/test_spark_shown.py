@@ -56,11 +56,15 @@ def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -
         book = DeathBook(tmp_path)
         spark = SimpleNamespace(deaths_of=book.of_query, suspended_roots=book.suspended)
         runtime = SiteRuntime(
-            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
+            site="home",
+            roster=Roster(1, (Site(0, "home"),), "home"),
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
             spark=cast(AgentSpark, spark),
-        )  # fmt: skip
+        )
         await runtime.start()
         try:
             query = query_of()
@@ -87,14 +91,16 @@ def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -
 def test_a_death_is_written_down_before_it_is_told(tmp_path: Path) -> None:
     told: list[tuple[Notice, int]] = []
     spark = AgentSpark(
-        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 5.0,
+        AgentConfig("x", directory=str(tmp_path)),
+        now_s=lambda: 5.0,
         tell=lambda notice: told.append((notice, len(DeathBook(tmp_path).deaths))),
-    )  # fmt: skip
+    )
     spark._told(died("a@x#1"))
     spark._told(JvmReplaced("its heap is 90% full"))
     assert [(notice.kind, written) for notice, written in told] == [
-        ("died: heap", 1), ("replaced", 1),
-    ]  # fmt: skip
+        ("died: heap", 1),
+        ("replaced", 1),
+    ]
     assert told[0][0].part == "spark"
     assert "batch of a@x#1" in told[0][0].text
     assert len(spark.deaths_of("a@x#1")) == 1
@@ -103,9 +109,11 @@ def test_a_death_is_written_down_before_it_is_told(tmp_path: Path) -> None:
 def test_a_query_with_which_the_jvm_dies_again_alone_is_blamed(tmp_path: Path) -> None:
     blamed: list[tuple[str, str]] = []
     spark = AgentSpark(
-        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 7.0, tell=lambda _: None,
+        AgentConfig("x", directory=str(tmp_path)),
+        now_s=lambda: 7.0,
+        tell=lambda _: None,
         blame=lambda query_id, why: blamed.append((query_id, why)),
-    )  # fmt: skip
+    )
     spark._told(died("a@x#1"))
     assert blamed == []
     spark._told(died("a@x#1"))
@@ -119,10 +127,12 @@ def test_a_query_whose_root_part_ends_the_jvm_again_alone_is_blamed_for_that(
 ) -> None:
     blamed: list[tuple[str, str]] = []
     spark = AgentSpark(
-        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 7.0, tell=lambda _: None,
+        AgentConfig("x", directory=str(tmp_path)),
+        now_s=lambda: 7.0,
+        tell=lambda _: None,
         blame=lambda query_id, why: pytest.fail("its site part has done nothing"),
         blame_root=lambda query_id, why: blamed.append((query_id, why)),
-    )  # fmt: skip
+    )
     work = (Work("root part", ("a@x#1",)),)
     spark._told(JvmDied(end_of(3, HEAP, heap="512m"), work))
     assert blamed == []
@@ -144,15 +154,21 @@ class SuspendingBench:
         stores = SiteStores(self.directory / "state", site="home", clock=time.time)
         book = DeathBook(self.directory)
         spark = SimpleNamespace(
-            deaths_of=book.of_query, suspended_roots=book.suspended,
-            suspend_root=book.suspend, forget_root=book.forget,
-        )  # fmt: skip
+            deaths_of=book.of_query,
+            suspended_roots=book.suspended,
+            suspend_root=book.suspend,
+            forget_root=book.forget,
+        )
         runtime = SiteRuntime(
-            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
+            site="home",
+            roster=Roster(1, (Site(0, "home"),), "home"),
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
             spark=cast(AgentSpark, spark),
-        )  # fmt: skip
+        )
         await runtime.start()
         if is_first:
             runtime.command(Install(query=self.query, trees=runtime.trees, roster_version=1))
@@ -259,9 +275,11 @@ def test_a_jvm_of_which_no_file_can_tell_is_stopped_and_the_next_one_comes_up(
             is_up_again.set()
 
     spark = AgentSpark(
-        AgentConfig("x", directory=str(tmp_path)), now_s=lambda: 5.0, tell=tell,
+        AgentConfig("x", directory=str(tmp_path)),
+        now_s=lambda: 5.0,
+        tell=tell,
         limits=KeeperLimits(look_s=0.01, restart_s_min=0.01, restart_s_max=0.02),
-    )  # fmt: skip
+    )
     spark.open()
     try:
         file.unlink()

@@ -199,11 +199,15 @@ def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, N
         roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
         stores = SiteStores(directory, site="home", clock=time.time)
         runtime = SiteRuntime(
-            site="home", roster=roster, settings=RuntimeSettings(replan_every_s=0.01),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
+            site="home",
+            roster=roster,
+            settings=RuntimeSettings(replan_every_s=0.01),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
             root_spark=cast(RootSpark, NoSpark()),
-        )  # fmt: skip
+        )
         await runtime.start()
         try:
             await work(runtime)

@@ -26,9 +26,15 @@ NOON_US = 1_767_268_800_000_000
 def header(number: int, **more: Any) -> dict[str, Any]:
     start_us = NOON_US + number * 10_000_000
     values = {
-        "start_us": start_us, "end_us": start_us + 10_000_000, "revision": 1, "covered": 2,
-        "expected": 2, "exact": True, "final": True, "missing": [],
-    }  # fmt: skip
+        "start_us": start_us,
+        "end_us": start_us + 10_000_000,
+        "revision": 1,
+        "covered": 2,
+        "expected": 2,
+        "exact": True,
+        "final": True,
+        "missing": [],
+    }
     return values | more
 
 

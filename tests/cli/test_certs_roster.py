@@ -72,15 +72,22 @@ def test_a_roster_is_signed_beside_itself_with_the_certificate_that_is_there(pla
     head, fra, hub = place("certs", "show", "roster.signed")
     assert head == made
     assert (head["federation"], head["version"], head["home"], head["sites"]) == (
-        "acme", 1, "fra", 2,
-    )  # fmt: skip
+        "acme",
+        1,
+        "fra",
+        2,
+    )
     assert head["signed by"] == "alice"
     (alice,) = place("certs", "show", "certs/alice.pem")
     assert (head["serial"], head["certificate ends"]) == (alice["serial"], alice["expires"])
     assert head["signed at"] == head["holds from"]
     assert fra == {
-        "ordinal": 0, "site": "fra", "address": "10.0.0.1:7400", "region": "north", "kind": "data",
-    }  # fmt: skip
+        "ordinal": 0,
+        "site": "fra",
+        "address": "10.0.0.1:7400",
+        "region": "north",
+        "kind": "data",
+    }
     assert (hub["address"], hub["kind"]) == ("", "relay")
     assert (
         (place.directory / "roster.signed")

@@ -73,9 +73,13 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
     ],
 )
 def test_a_form_that_a_command_can_t_print_is_refused_with_those_that_it_can(
-    command: list[str], form: str, said: str, capsys: pytest.CaptureFixture[str],
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    command: list[str],
+    form: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It printed JSON and said nothing. None of what the commands want is there: the form is
     refused before anything else is looked at."""
     monkeypatch.chdir(tmp_path)

@@ -35,9 +35,14 @@ NOON_US = 1_767_268_800_000_000
 
 
 def window(
-    number: int, *, covered: int = 12, revision: int = 1, missing: tuple[str, ...] = (),
-    exact: bool = False, final: bool = False,
-) -> Envelope:  # fmt: skip
+    number: int,
+    *,
+    covered: int = 12,
+    revision: int = 1,
+    missing: tuple[str, ...] = (),
+    exact: bool = False,
+    final: bool = False,
+) -> Envelope:
     start_us = NOON_US + number * 5_000_000
     return Envelope(
         stream="", query="", window=number, start_us=start_us, end_us=start_us + 5_000_000,
@@ -71,10 +76,13 @@ def snapshot(elapsed_s: float = 20.0, **more: object) -> DemoSnapshot:
             window(0, exact=True, final=True),
             window(1, covered=10, missing=("gru", "nrt")),
             window(2, revision=3, exact=True),
-            answered=3, revisions=7, exact=2, final=1,
+            answered=3,
+            revisions=7,
+            exact=2,
+            final=1,
         ),
         a_stream("slow_requests"),
-    )  # fmt: skip
+    )
     events = (
         EventShown(1.0, EventKind.INFO, "12 sites are up"),
         EventShown(15.0, EventKind.TROUBLE, "region sa-east is cut off"),
@@ -168,9 +176,15 @@ def summary(*, is_equal: bool, final_count: int = 9, exact_count: int = 9) -> De
         unparsed_count=61,
     )
     return DemoSummary(
-        (verdict,), 80_000_000, 8_000_000, 400_000, 500_000, 70.0,
-        summaries_bytes=300_000, incomplete_count=7,
-    )  # fmt: skip
+        (verdict,),
+        80_000_000,
+        8_000_000,
+        400_000,
+        500_000,
+        70.0,
+        summaries_bytes=300_000,
+        incomplete_count=7,
+    )
 
 
 def summary_text(shown: DemoSummary) -> str:

@@ -26,10 +26,15 @@ from headwater.plan.roster import Roster, Site
 
 WAIT_S = 30.0
 HEADER = {
-    "start_us": 1_767_268_800_000_000, "end_us": 1_767_268_810_000_000, "revision": 2,
-    "covered": 1, "expected": 2, "exact": False, "final": False,
+    "start_us": 1_767_268_800_000_000,
+    "end_us": 1_767_268_810_000_000,
+    "revision": 2,
+    "covered": 1,
+    "expected": 2,
+    "exact": False,
+    "final": False,
     "missing": [["lhr", "unknown", "", [[0, 0]]]],
-}  # fmt: skip
+}
 
 
 def write_signed(directory: Path, roster: Roster, operator: CertFiles) -> None:
@@ -81,10 +86,14 @@ class Agents:
     def _start(self, name: str, roster: Roster, files: CertFiles) -> TlsNetwork:
         async def start() -> TlsNetwork:
             network = TlsNetwork(
-                site=name, roster=roster, roster_digest=b"",
-                credentials=Credentials(files), codec=Codec({}.get), listen=("127.0.0.1", 0),
+                site=name,
+                roster=roster,
+                roster_digest=b"",
+                credentials=Credentials(files),
+                codec=Codec({}.get),
+                listen=("127.0.0.1", 0),
                 control=self._handler(name),
-            )  # fmt: skip
+            )
             await network.start(Nobody())
             return network
 

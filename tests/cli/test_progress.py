@@ -9,9 +9,13 @@ from headwater.local.trial.try_query import Progress
 
 FIRST = Progress("reading at the sites", sites=223, bytes_all=310_000_000)
 LATER = Progress(
-    "reading at the sites", sites=223, sites_read=12, bytes_all=310_000_000,
-    bytes_read=45_200_000, records=1_200_000,
-)  # fmt: skip
+    "reading at the sites",
+    sites=223,
+    sites_read=12,
+    bytes_all=310_000_000,
+    bytes_read=45_200_000,
+    records=1_200_000,
+)
 
 
 def test_what_there_is_to_read_is_told_from_the_start() -> None:
@@ -47,5 +51,7 @@ def test_a_pipe_gets_a_line_for_each_phase_and_then_seldom(
             line.show(progress)
     lines = capsys.readouterr().err.splitlines()
     assert [text.split(",")[0] for text in lines] == [
-        "reading at the sites", "reading at the sites", "answering",
-    ]  # fmt: skip
+        "reading at the sites",
+        "reading at the sites",
+        "answering",
+    ]

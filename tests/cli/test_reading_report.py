@@ -36,8 +36,9 @@ def bad(site: str = "oslo", malformed: int = 40, lines: int = 100) -> SiteReadin
 
 def test_what_was_read_is_one_line_where_all_went_well() -> None:
     assert report(GOOD) == (
-        ("hits: read 2 files at 1 site: 1,000 lines, 1,000 records, 0 malformed",), (),
-    )  # fmt: skip
+        ("hits: read 2 files at 1 site: 1,000 lines, 1,000 records, 0 malformed",),
+        (),
+    )
 
 
 def test_too_many_malformed_lines_at_one_site_are_a_failure_whatever_the_others_have() -> None:

@@ -31,10 +31,15 @@ def compared(stream: str, state: api.Standing) -> api.Compared:
         return api.Compared(stream, state, text)
     former = text.replace("minute", "hour") if state == api.Standing.CHANGED else text
     return api.Compared(
-        stream, state, text, former,
-        (running(stream),), begins="with the window from 2026-05-04T13:00:00Z",
-        results=(f"/fed/fra/state/results/{stream}",), settings="deadline = '9 s'",
-    )  # fmt: skip
+        stream,
+        state,
+        text,
+        former,
+        (running(stream),),
+        begins="with the window from 2026-05-04T13:00:00Z",
+        results=(f"/fed/fra/state/results/{stream}",),
+        settings="deadline = '9 s'",
+    )
 
 
 class Federation:

@@ -103,9 +103,12 @@ def jvms(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Jvm]]:
     ],
 )
 def test_what_could_not_be_done_at_the_end_is_refused_before_the_beginning(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.sql").write_text(TWO_STREAMS)
     (tmp_path / "a-file").touch()
@@ -175,10 +178,12 @@ def test_a_try_that_is_told_to_end_leaves_nothing_behind(
     command = [sys.executable, "-c", INTERRUPTED, "try", str(SHOPS / "sales.sql")]
     with subprocess.Popen(
         [*command, "--sites", str(SHOPS / "sites")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "TMPDIR": str(tmp_path)},
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # we may run under nohup
-    ) as trying:  # fmt: skip
+    ) as trying:
         assert trying.stdout is not None
         directory = Path(trying.stdout.readline().strip())
         assert directory.name.startswith("headwater-try-"), trying.communicate()
@@ -234,9 +239,11 @@ class Borrowed:
 
 @pytest.fixture
 def trying(
-    running_spark: RunningSpark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    running_spark: RunningSpark,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
-) -> Trying:  # fmt: skip
+) -> Trying:
     """The command with these arguments, in a directory of its own."""
 
     def run(file: Path, sites: Path, *more: str) -> Done:
@@ -357,8 +364,10 @@ def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
     (query,) = compile_statements(
         "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
         "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
-        root="r", installer="r", next_counter=1,
-    )  # fmt: skip
+        root="r",
+        installer="r",
+        next_counter=1,
+    )
     left_out = {window: LeftOut(count=window) for window in range(1, 9)}
     lines = try_command.left_out_lines(StreamResult(query, (), left_out=left_out))
     assert lines[0] == "n: window from 1970-01-01 00:01:00 UTC: 1 group was left out"
@@ -412,10 +421,11 @@ def test_answers_that_differ_from_one_spark_end_as_different_whatever_is_missing
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     code = run_try(
-        monkeypatch, "--compare",
+        monkeypatch,
+        "--compare",
         try_query=lambda *_, **__: [a_result(failed={"oslo": REFUSED})],
         try_central=lambda *_, **__: [a_result(left_out={3: LeftOut(count=1)})],
-    )  # fmt: skip
+    )
     assert code == try_command.EXIT_DIFFERENT == 1
 
 
@@ -447,10 +457,11 @@ def test_a_stream_that_one_spark_cannot_answer_leaves_the_others_compared(
         return [second]
 
     run_try(
-        monkeypatch, "--compare",
+        monkeypatch,
+        "--compare",
         try_query=lambda *_, **__: [msgspec.structs.replace(first, query=other), second],
         try_central=one_spark,
-    )  # fmt: skip
+    )
     said = capsys.readouterr().err
     assert "hard: not compared: no room" in said
     assert f"{name}: not compared" not in said

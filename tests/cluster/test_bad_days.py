@@ -23,9 +23,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.spark, pytest.mark.timeout(900)
 def agent(directory: Path, cluster: StandaloneCluster, secret: Path) -> Iterator[ClusterAgent]:
     (directory / "shared").mkdir()
     agent = ClusterAgent(
-        directory / "federation", master=cluster.url, shared=directory / "shared",
-        secret=secret,
-    )  # fmt: skip
+        directory / "federation", master=cluster.url, shared=directory / "shared", secret=secret
+    )
     try:
         agent.start()
         agent.install()

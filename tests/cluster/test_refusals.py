@@ -45,10 +45,14 @@ def test_a_cluster_without_free_cores_is_told(
 ) -> None:
     monkeypatch.setattr(session, "probe", lambda one, shared: probe(one, shared, wait_s=5.0))
     config = SparkConfig(
-        master=cluster.url, directory=str(tmp_path), log=str(tmp_path / "jvm.log"),
-        shared=str(tmp_path / "shared"), secret=str(secret), is_brief=True,
+        master=cluster.url,
+        directory=str(tmp_path),
+        log=str(tmp_path / "jvm.log"),
+        shared=str(tmp_path / "shared"),
+        secret=str(secret),
+        is_brief=True,
         settings=(("spark.executor.memory", "64g"),),
-    )  # fmt: skip
+    )
     with pytest.raises(SparkFailed, match="gave no executors within 5 s: look whether"):
         start_session(config)
     until(lambda: (cluster.state() or {}).get("activeapps") == [], "the application stays")
@@ -67,10 +71,14 @@ def test_a_worker_that_sees_another_directory_is_told(
     text = secret.read_text()
     with StandaloneCluster(tmp_path / "cluster", secret=text, workers=1, before=hide) as cluster:
         config = SparkConfig(
-            master=cluster.url, directory=str(tmp_path), log=str(tmp_path / "jvm.log"),
-            shared=str(shared / "mine"), secret=str(secret), is_brief=True,
+            master=cluster.url,
+            directory=str(tmp_path),
+            log=str(tmp_path / "jvm.log"),
+            shared=str(shared / "mine"),
+            secret=str(secret),
+            is_brief=True,
             settings=(("spark.executor.memory", "512m"),),
-        )  # fmt: skip
+        )
         with pytest.raises(SparkFailed, match=r"executors .* can't work in .*same directory"):
             start_session(config)
     assert list((shared / "mine").iterdir()) == []

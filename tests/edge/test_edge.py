@@ -358,9 +358,12 @@ def test_a_refused_query_is_declined_for_ever():
 def test_lost_bytes_damage_the_panes_they_may_touch():
     site = desk()
     site.commit(
-        now_s=31.0, read_through_s=31.0, lost_bytes=10,
-        damaged_from_us=5_000_000, damaged_to_us=12_000_000,
-    )  # fmt: skip
+        now_s=31.0,
+        read_through_s=31.0,
+        lost_bytes=10,
+        damaged_from_us=5_000_000,
+        damaged_to_us=12_000_000,
+    )
     assert site.told[-1].damaged == ((0, 1),)
     assert site.told[-1].tally.lost_bytes == 10
 
@@ -494,9 +497,13 @@ def test_after_an_outage_live_goes_first_and_backlog_follows_oldest_first():
     site.work(now_s=62.0)
     sent = [(summary.pane, summary.lane) for summary in site.said]
     assert sent == [
-        (4, Lane.LIVE), (5, Lane.LIVE),
-        (0, Lane.BACKLOG), (1, Lane.BACKLOG), (2, Lane.BACKLOG), (3, Lane.BACKLOG),
-    ]  # fmt: skip
+        (4, Lane.LIVE),
+        (5, Lane.LIVE),
+        (0, Lane.BACKLOG),
+        (1, Lane.BACKLOG),
+        (2, Lane.BACKLOG),
+        (3, Lane.BACKLOG),
+    ]
 
 
 def PANE_END(pane: int) -> float:

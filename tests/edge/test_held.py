@@ -32,9 +32,14 @@ ALL = ((-FOREVER, FOREVER),)
 def ack(number: int, *, root: int = ROOT, several: bool = True, **said: object) -> Acknowledgement:
     held = said.pop("held", ())
     head = Acknowledgement(
-        query=str(QUERY.id), root_incarnation=root, number=number, done_through=-FOREVER,
-        listed=ALL, held=held, tells_several=several,
-    )  # fmt: skip
+        query=str(QUERY.id),
+        root_incarnation=root,
+        number=number,
+        done_through=-FOREVER,
+        listed=ALL,
+        held=held,
+        tells_several=several,
+    )
     return with_leaves(head, **said)  # type: ignore[arg-type]
 
 

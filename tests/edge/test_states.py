@@ -102,8 +102,9 @@ def test_a_repair_is_of_one_pane_alone():
     site.hear(ack(number=2, panes=held), now_s=200.0)
     said = site.take_said()
     assert [(one.pane, one.more, one.rows, one.lane) for one in said] == [
-        (1, 0, (1, 2), Lane.SPARE), (3, 0, (1, 2), Lane.SPARE)
-    ]  # fmt: skip
+        (1, 0, (1, 2), Lane.SPARE),
+        (3, 0, (1, 2), Lane.SPARE),
+    ]
 
 
 def test_what_could_not_be_sent_leaves_as_one_when_there_is_room():
@@ -136,8 +137,9 @@ def test_no_send_is_longer_than_a_message_may_be():
     site = desk(config=EdgeConfig(panes_per_cut_max=10_000))
     read_through(site, STATE_PANES_MAX + 5, {0: [1]})
     assert spans(site) == [
-        (0, STATE_PANES_MAX - 1, (1,)), (STATE_PANES_MAX, STATE_PANES_MAX + 5, (1,))
-    ]  # fmt: skip
+        (0, STATE_PANES_MAX - 1, (1,)),
+        (STATE_PANES_MAX, STATE_PANES_MAX + 5, (1,)),
+    ]
 
 
 def test_a_state_that_may_lack_a_record_is_never_exact_and_not_joined_with_one_that_is():

@@ -18,8 +18,11 @@ def test_section_5_3_1_a_wider_bound_is_met_sooner_and_nobody_is_before_the_opti
 ) -> None:
     rows = heintz_03.rows_of(trace, whats=("sum", "max"), bandwidths=(0.5,), above=(0.4, 0.1))
     assert [(row.aggregate, row.above) for row in rows] == [
-        ("sum", 0.4), ("sum", 0.1), ("max", 0.4), ("max", 0.1),
-    ]  # fmt: skip
+        ("sum", 0.4),
+        ("sum", 0.1),
+        ("max", 0.4),
+        ("max", 0.1),
+    ]
     for tight, wide in (rows[:2], rows[2:]):
         assert tight.load == pytest.approx(0.8, abs=0.1)
         assert tight.load > 3 * wide.load

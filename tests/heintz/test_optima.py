@@ -37,8 +37,10 @@ def schedules(window: Window, *, free: int, until: int) -> list[tuple[int, float
     choices = [*np.unique(window.keys).tolist(), None]
     records = list(zip((window.at * WINDOW).round(), window.keys, window.values, strict=True))
     for chosen in product(choices, repeat=until - free):
-        sent_until = {key: max((free + n for n, one in enumerate(chosen) if one == key), default=-1)
-                      for key in choices}  # fmt: skip
+        sent_until = {
+            key: max((free + n for n, one in enumerate(chosen) if one == key), default=-1)
+            for key in choices
+        }
         left: dict[int, float] = {}
         for at, key, value in records:
             if at > sent_until[key]:
@@ -77,9 +79,11 @@ def test_section_3_2_nothing_reaches_a_smaller_error_than_spef_with_omissions_ea
 @pytest.mark.parametrize("what", ["sum", "max", "distinct"])
 def test_prefix_errors_are_what_is_missing_after_each_record(what: str) -> None:
     window = Window(
-        np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([7, 9, 7, 7, 9]),
-        np.array([3.0, 5.0, 1.0, 8.0, 2.0]), np.array([1, 1, 1, 2, 1]),
-    )  # fmt: skip
+        np.array([0.1, 0.2, 0.3, 0.4, 0.5]),
+        np.array([7, 9, 7, 7, 9]),
+        np.array([3.0, 5.0, 1.0, 8.0, 2.0]),
+        np.array([1, 1, 1, 2, 1]),
+    )
     of = prefixes(window, what)
     wanted = {
         "sum": ([9.0, 8.0, 0.0, 2.0, 0.0], [12.0, 7.0]),

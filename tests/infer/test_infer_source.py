@@ -266,12 +266,18 @@ def test_json_lines_with_members_of_members() -> None:
     guess = found("\n".join(map(json.dumps, rows)))
     assert guess.format == "json"
     assert types(guess) == {
-        "@timestamp": "TIMESTAMP", "n": "BIGINT", "ok": "BOOLEAN", "geo_city": "STRING",
-        "geo_at": "ARRAY<BIGINT>", "x": "DOUBLE", "new": "STRING",
-    }  # fmt: skip
+        "@timestamp": "TIMESTAMP",
+        "n": "BIGINT",
+        "ok": "BOOLEAN",
+        "geo_city": "STRING",
+        "geo_at": "ARRAY<BIGINT>",
+        "x": "DOUBLE",
+        "new": "STRING",
+    }
     assert {c.name: c.path for c in guess.columns if c.path} == {
-        "geo_city": "geo.city", "geo_at": "geo.at",
-    }  # fmt: skip
+        "geo_city": "geo.city",
+        "geo_at": "geo.at",
+    }
     assert guess.time.columns == ("@timestamp",)
 
 
@@ -300,8 +306,12 @@ def test_lists_are_arrays_where_their_elements_are_of_one_plain_kind(
 def test_names_with_dots_are_told_from_members_of_members() -> None:
     guess = found(json.dumps({"ts": T, "a.b": 1, "a": {"b": 2, "x-y": 3}, "a_b": 4}))
     assert {column.name: column.path for column in guess.columns} == {
-        "ts": "", "a.b": "", "a_b_2": "a.b", "a_x_y": "a.`x-y`", "a_b": "",
-    }  # fmt: skip
+        "ts": "",
+        "a.b": "",
+        "a_b_2": "a.b",
+        "a_x_y": "a.`x-y`",
+        "a_b": "",
+    }
 
 
 def test_a_time_within_an_object_is_found() -> None:
@@ -402,8 +412,12 @@ def test_logfmt() -> None:
     guess = found(f'ts={T} level=info msg="a b" n=1\nts={T} level=warn msg=c n=2 new=x\n')
     assert guess.format == "logfmt"
     assert types(guess) == {
-        "ts": "TIMESTAMP", "level": "STRING", "msg": "STRING", "n": "BIGINT", "new": "STRING",
-    }  # fmt: skip
+        "ts": "TIMESTAMP",
+        "level": "STRING",
+        "msg": "STRING",
+        "n": "BIGINT",
+        "new": "STRING",
+    }
 
 
 def test_w3c_logs_take_their_columns_from_the_fields_line() -> None:

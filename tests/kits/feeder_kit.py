@@ -88,15 +88,22 @@ class Site:
         self.notices: list[tuple[str, str]] = []
         self.reports: list[Any] = []
         self.feeder = Feeder(
-            SITE, self.cube, SourcesConfig(data=str(self.data), declared=declared, poll_s=0.01),
-            host=cast(Any, self.host), now_s=time.time, report=self.reports.append,
+            SITE,
+            self.cube,
+            SourcesConfig(data=str(self.data), declared=declared, poll_s=0.01),
+            host=cast(Any, self.host),
+            now_s=time.time,
+            report=self.reports.append,
             read_from=lambda query, at_s: self.begun.append(query),
-            begin_late=lambda query, at_s: None, offset_us=lambda query: 0,
+            begin_late=lambda query, at_s: None,
+            offset_us=lambda query: 0,
             read_past=lambda query, is_read: None,
             next_wanted_s=lambda source, after_s: after_s + 1e-6,
-            future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
+            future_tolerance_s=5.0,
+            future_keep_s=1e6,
+            poller=ThreadPoolExecutor(1),
             **{"notice": lambda kind, text: self.notices.append((kind, text)), **options},
-        )  # fmt: skip
+        )
         self.feeder.commanded = {"home": 1_000}
 
     def query(self, counter: int, source: str = "weblog", *, begin_pane: int | None = 7) -> Query:

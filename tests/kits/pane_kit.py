@@ -194,15 +194,21 @@ class SiteDisk:
                 record,
                 tuple(
                     PaneKept(
-                        pane, len(disk.updates), disk.sent, disk.is_acked, len(disk.waiting),
-                        100, disk.written_s, disk.is_same,
+                        pane,
+                        len(disk.updates),
+                        disk.sent,
+                        disk.is_acked,
+                        len(disk.waiting),
+                        100,
+                        disk.written_s,
+                        disk.is_same,
                     )
                     for pane, disk in sorted(self.panes[query].items())
                     if pane >= record.done_through and (disk.updates or disk.waiting)
                 ),
             )
             for query, record in self.records.items()
-        ]  # fmt: skip
+        ]
 
 
 class StatesDisk(SiteDisk):
@@ -229,9 +235,14 @@ class StatesDisk(SiteDisk):
         if wanted.sent and disk.updates:
             disk.sent = ((1, len(disk.updates)),)
         return UpdatesMade(
-            wanted.query, pane, 1, len(disk.updates), 100,
-            is_same=disk.is_same, is_whole=self.is_whole,
-        )  # fmt: skip
+            wanted.query,
+            pane,
+            1,
+            len(disk.updates),
+            100,
+            is_same=disk.is_same,
+            is_whole=self.is_whole,
+        )
 
 
 class SiteDesk:

@@ -153,10 +153,12 @@ def _told(block: str) -> Told:
     plan, _, rows = below.partition("\nrows:\n")
     told = [line.removeprefix("  ") for line in rows.splitlines()]
     return Told(
-        title.removeprefix("# "), options.strip(), select,
+        title.removeprefix("# "),
+        options.strip(),
+        select,
         tuple(line.removeprefix("  ") for line in plan.splitlines()),
         () if told == ["none"] else tuple(told),
-    )  # fmt: skip
+    )
 
 
 def plan_of(query: Query) -> tuple[str, ...]:

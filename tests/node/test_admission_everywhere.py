@@ -215,9 +215,12 @@ def test_an_install_that_cannot_be_read_is_set_aside_and_asked_for() -> None:
     node = node_at("s1")
     aside = {str(GOOD.id): "ValidationError: bad", "not an id": "what is this"}
     node.restore(
-        commands=[install(OTHER)], counts=[count_of(2, GOOD, OTHER)], aside=aside,
-        ledgers=[RootKept(str(GOOD.id))], now_s=10.0,
-    )  # fmt: skip
+        commands=[install(OTHER)],
+        counts=[count_of(2, GOOD, OTHER)],
+        aside=aside,
+        ledgers=[RootKept(str(GOOD.id))],
+        now_s=10.0,
+    )
     effects = node.take()
     assert "2 installs that can't be used" in words(effects, "set aside")[0]
     assert not any(isinstance(one, do.AnswersEnded) for one in effects)

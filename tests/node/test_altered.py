@@ -34,9 +34,14 @@ class WithPolicy(World):
 
 def give(world: World, *, first_pane: int, deadline_s: float = 30.0, operator: str = "") -> None:
     alter = Alter(
-        id=QUERY.id, installer="s0", counter=QUERY.id.counter + 1, number=1,
-        first_pane=first_pane, settings=Settings(deadline_s=deadline_s), operator=operator,
-    )  # fmt: skip
+        id=QUERY.id,
+        installer="s0",
+        counter=QUERY.id.counter + 1,
+        number=1,
+        first_pane=first_pane,
+        settings=Settings(deadline_s=deadline_s),
+        operator=operator,
+    )
     assert world["s0"].node.command(alter, now_s=world.now_s) is None
     world["s0"].work()
     world.deliver()
@@ -55,8 +60,9 @@ def test_every_site_says_from_which_pane_on_it_goes_by_them(world: World) -> Non
     root = world["s0"].node.root(ID)
     assert root is not None
     assert [root.windows.settings_of(n).deadline_s for n in (8, 9)] == [
-        QUERY.timing.deadline_s, 30.0,
-    ]  # fmt: skip
+        QUERY.timing.deadline_s,
+        30.0,
+    ]
 
 
 def test_a_restart_keeps_them(world: World) -> None:

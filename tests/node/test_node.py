@@ -418,9 +418,10 @@ def test_a_clock_that_is_set_does_not_stop_the_heartbeats(world, ahead_s):
         node.wall_clock(ahead_s, now_s=float(second))
         node.tick(now_s=float(second))
     beats = [
-        effect for effect in node.take()
+        effect
+        for effect in node.take()
         if isinstance(effect, do.Transmit) and isinstance(effect.message, Heartbeat)
-    ]  # fmt: skip
+    ]
     assert node.ahead_s == ahead_s
     assert len(beats) >= 10
 
@@ -558,9 +559,13 @@ def test_without_a_liar_there_is_no_alarm(world):
 def test_a_site_without_data_leaves_alone_what_its_cube_has_of_a_time_with_it():
     roster = msgspec.structs.replace(ROSTER, sites=(Site(0, "s0", has_data=False),))
     node = Node(
-        site="s0", roster=roster, trees=(Tree(0, ()),), config=NodeConfig(),
-        merger_of=lambda _: NumbersMerger(), incarnation=7,
-    )  # fmt: skip
+        site="s0",
+        roster=roster,
+        trees=(Tree(0, ()),),
+        config=NodeConfig(),
+        merger_of=lambda _: NumbersMerger(),
+        incarnation=7,
+    )
     kept = QueryKept(ID, EdgeRecord(first_pane=1), ())
     node.restore(commands=[], counts=[], cube=[kept], now_s=0.0)
     assert [effect for effect in node.take() if isinstance(effect, do.Forget)] == []

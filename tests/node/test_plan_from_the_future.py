@@ -83,9 +83,14 @@ def from_the_future(what: str, query: Query | None = None) -> Install:
 def node_at(site: str) -> Node:
     book = QueryBook()
     return Node(
-        site=site, roster=ROSTER, trees=(TREE,), config=NodeConfig(), merger_of=book.merger_of,
-        incarnation=1000, admit=admit_with(PolicyConfig(), SourcesConfig(data="/srv"), site=site),
-    )  # fmt: skip
+        site=site,
+        roster=ROSTER,
+        trees=(TREE,),
+        config=NodeConfig(),
+        merger_of=book.merger_of,
+        incarnation=1000,
+        admit=admit_with(PolicyConfig(), SourcesConfig(data="/srv"), site=site),
+    )
 
 
 def hears(site: str, install: Install) -> tuple[Node, list[do.Effect]]:

@@ -102,8 +102,10 @@ def test_section_4_2_overlapping_validity_intervals_are_split_in_three(world):
     world.run(10.0)
     came = [one.summary for one in world.of("root", Delivered)]
     assert sorted((one.pane, one.last, len(one.rows)) for one in came) == [
-        (1, 3, 1), (4, 6, 2), (7, 10, 1)
-    ]  # fmt: skip
+        (1, 3, 1),
+        (4, 6, 2),
+        (7, 10, 1),
+    ]
 
 
 def test_section_4_2_summaries_may_arrive_in_any_order(world):

@@ -31,9 +31,12 @@ class Told:
 
     def __init__(self, clocks: Clocks, name: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-c", CODE], env={**os.environ, **clocks.environment(name)},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [sys.executable, "-u", "-c", CODE],
+            env={**os.environ, **clocks.environment(name)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
     def off_s(self) -> tuple[float, float]:
         assert self._process.stdin is not None

@@ -28,8 +28,13 @@ from headwater.node.config import NodeConfig
 
 SMALL = Plan(
     Crowd(relay_processes=1, generator_processes=1, agents_per_process=6),
-    settle_s=2.0, calm_s=2.0, stop_s=7.0, slow_s=4.0, after_s=4.0, lateness_s=5.0,
-)  # fmt: skip
+    settle_s=2.0,
+    calm_s=2.0,
+    stop_s=7.0,
+    slow_s=4.0,
+    after_s=4.0,
+    lateness_s=5.0,
+)
 """The stop is longer than silence is borne, so that the root is dialled and detours are taken."""
 
 

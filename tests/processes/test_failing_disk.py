@@ -52,8 +52,10 @@ def _strace() -> None:
 def test_calls_fail_while_the_disk_does(trouble: Trouble, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", CODE, str(tmp_path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
 

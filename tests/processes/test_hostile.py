@@ -14,9 +14,12 @@ from hostile.run import BROKEN, HELD, OPEN, Line, Outcome, run
 @pytest.mark.processes
 def test_what_a_stolen_key_says_harms_nobody_and_all_start_again(tmp_path: Path) -> None:
     outcome = run(
-        tmp_path / "federation", rows=SMALL, site_count=2, has_spark=False,
+        tmp_path / "federation",
+        rows=SMALL,
+        site_count=2,
+        has_spark=False,
         say=lambda text: print(text, flush=True),
-    )  # fmt: skip
+    )
     assert outcome.is_good, [str(line) for line in outcome.lines] + outcome.troubles
     assert [line.verdict for line in outcome.lines] == [HELD] * len(SMALL)
 

@@ -49,8 +49,11 @@ class CommandLine:
     def start(self, *arguments: object) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "headwater.cli", *map(str, arguments)],
-            env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
 
 @pytest.fixture(scope="module")

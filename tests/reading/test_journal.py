@@ -22,10 +22,15 @@ def separated(text: bytes, size: int) -> list[bytes]:
 
 PLAIN = b"A=1\nB=2\n\nA=3\n\nA=4\n"
 ODD = (
-    b"A=1\n" + counted("MESSAGE", b"one\n\nA=9\n") + b"B=2\n\n"
-    + counted("CORE", b"\xff\x00\n\n\n") + b"A=3\n\n"
-    + counted("MESSAGE", b"x\x1ey") + counted("EMPTY", b"") + b"A=4\n\nA=5\n"
-)  # fmt: skip
+    b"A=1\n"
+    + counted("MESSAGE", b"one\n\nA=9\n")
+    + b"B=2\n\n"
+    + counted("CORE", b"\xff\x00\n\n\n")
+    + b"A=3\n\n"
+    + counted("MESSAGE", b"x\x1ey")
+    + counted("EMPTY", b"")
+    + b"A=4\n\nA=5\n"
+)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
@@ -56,8 +61,9 @@ def test_a_value_that_is_too_long_is_told_and_what_follows_is_read(
     text = b"A=1\n" + counted("CORE", b"\n\nA=7\n" * 9) + b"B=2\n\nA=3\n\n"
     for size in (1, 5, 1000):
         assert separated(text, size) == [
-            b"A=1\nCORE=\x1f54 bytes, more than are taken (10)\nB=2", b"A=3",
-        ]  # fmt: skip
+            b"A=1\nCORE=\x1f54 bytes, more than are taken (10)\nB=2",
+            b"A=3",
+        ]
     assert record_end(text) == len(text)
 
 

@@ -15,11 +15,15 @@ TEXT = "zeit,größe\n1,ä€\n2,ß\n"
 @pytest.mark.parametrize(
     ("encoding", "mark"),
     [
-        ("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"),
-        ("utf-16-be", b"\xfe\xff"), ("utf-32-le", b"\xff\xfe\0\0"), ("windows-1252", b""),
+        ("utf-8", b""),
+        ("utf-8", b"\xef\xbb\xbf"),
+        ("utf-16-le", b"\xff\xfe"),
+        ("utf-16-be", b"\xfe\xff"),
+        ("utf-32-le", b"\xff\xfe\0\0"),
+        ("windows-1252", b""),
         ("utf-16-be", b""),
     ],
-)  # fmt: skip
+)
 def test_text_of_any_encoding_becomes_utf8_block_by_block(encoding: str, mark: bytes) -> None:
     form = Form(encoding="utf-8" if mark else encoding, has_header=True)
     data = mark + TEXT.encode(encoding)

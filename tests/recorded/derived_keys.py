@@ -23,9 +23,13 @@ VIEWER = "vera"
 NUMBERS = {"ca": 2, "home": 3, "hub": 4, "north": 5, "south": 6, OPERATOR: 7, VIEWER: 8}
 """Private keys are these numbers: worth nothing, and the same for everybody."""
 ROLES = {
-    "home": Role.SITE, "hub": Role.RELAY, "north": Role.SITE, "south": Role.SITE,
-    OPERATOR: Role.OPERATOR, VIEWER: Role.VIEWER,
-}  # fmt: skip
+    "home": Role.SITE,
+    "hub": Role.RELAY,
+    "north": Role.SITE,
+    "south": Role.SITE,
+    OPERATOR: Role.OPERATOR,
+    VIEWER: Role.VIEWER,
+}
 AGENT_DAYS = 1.0
 """Those of the test: it issues new ones at each run."""
 

@@ -286,9 +286,12 @@ class Story:
             ask = self._listening(home)
             await remove_stream(ask, "brief", home.signature)
             await alter_stream(
-                ask, "volume", "revise_every = '2 seconds'", home.signature,
+                ask,
+                "volume",
+                "revise_every = '2 seconds'",
+                home.signature,
                 now_s=self.federation.clock.now_s,
-            )  # fmt: skip
+            )
             for name, payload in (
                 (api.EXPLAIN, {"text": STREAMS}),
                 (api.COMPARE, {"text": STREAMS}),

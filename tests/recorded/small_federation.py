@@ -192,6 +192,10 @@ def _with_sources(settings: RuntimeSettings, sources: SourcesConfig) -> RuntimeS
 
 def _front_desk(desk: ControlDesk, directory: Path, clock: Clock) -> Any:
     return FrontDesk(
-        desk.handle, Rights(()), AuditLog(directory), compiled=desk.compiled, live=desk.live,
+        desk.handle,
+        Rights(()),
+        AuditLog(directory),
+        compiled=desk.compiled,
+        live=desk.live,
         now_s=clock.now_s,
-    ).handle  # fmt: skip
+    ).handle

@@ -45,9 +45,13 @@ class Federation:
 
     def __init__(self, digest_panes: int = 2, **config: int) -> None:
         self.query = make_query(
-            panes=1, slide=1, begin_pane=0, lateness_s=LATENESS_S, revise_for_s=10_000.0,
+            panes=1,
+            slide=1,
+            begin_pane=0,
+            lateness_s=LATENESS_S,
+            revise_for_s=10_000.0,
             deadline_s=5.0,
-        )  # fmt: skip
+        )
         edge = EdgeConfig(
             summary_life_s=LIFE_S, state_every_s=3.0, seal_every_s=1.0, digest_panes=digest_panes
         )

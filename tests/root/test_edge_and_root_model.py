@@ -60,9 +60,13 @@ class EdgesAndRoot(RuleBasedStateMachine):
     def begin(self, slides: bool, is_earliest: bool, splits: bool) -> None:
         records_max = 1 if splits else 9
         self.query = make_query(
-            panes=2 if slides else 1, slide=1, begin_pane=None if is_earliest else 0,
-            lateness_s=LATENESS_S, revise_for_s=10_000.0, deadline_s=5.0,
-        )  # fmt: skip
+            panes=2 if slides else 1,
+            slide=1,
+            begin_pane=None if is_earliest else 0,
+            lateness_s=LATENESS_S,
+            revise_for_s=10_000.0,
+            deadline_s=5.0,
+        )
         edge = EdgeConfig(summary_life_s=LIFE_S, state_every_s=3.0, seal_every_s=1.0)
         self.sites = [
             SiteDesk(n, [self.query], disk=SiteDisk(1000 + n, records_max=records_max), config=edge)

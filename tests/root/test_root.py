@@ -485,18 +485,22 @@ def test_a_late_update_after_an_empty_close_is_awaited():
         ({"first_pane": 5}, "not installed"),
         ({"first_pane": 5, "declined": (Declined(first=0, last=4, reason=Reason.LOST),)}, "lost"),
         (
-            {"first_pane": None, "declined": (Declined(first=-FOREVER, last=FOREVER,
-            reason=Reason.REFUSED),)}, "refused",
+            {
+                "first_pane": None,
+                "declined": (Declined(first=-FOREVER, last=FOREVER, reason=Reason.REFUSED),),
+            },
+            "refused",
         ),
         (
             {
-                "first_pane": None, "message": "column 'x' has level denied" + "!" * 1000,
+                "first_pane": None,
+                "message": "column 'x' has level denied" + "!" * 1000,
                 "declined": (Declined(first=-FOREVER, last=FOREVER, reason=Reason.REFUSED),),
             },
             "refused: column 'x' has level denied" + "!" * 573,
         ),
     ],
-)  # fmt: skip
+)
 def test_what_never_comes_is_not_waited_for_and_is_named(fields, reason):
     root = desk()
     query = root.query
@@ -516,11 +520,16 @@ def test_of_many_sites_that_refuse_some_are_told_in_their_own_words(monkeypatch)
     for ordinal, incarnation in ((0, A), (1, B)):
         root.hear(
             state(
-                root.query, ordinal, of=incarnation, number=2, first_pane=None, declined=refused,
+                root.query,
+                ordinal,
+                of=incarnation,
+                number=2,
+                first_pane=None,
+                declined=refused,
                 message="no",
             ),
             now_s=11.0,
-        )  # fmt: skip
+        )
     root.work(now_s=30.0)
     reasons = [one.reason for one in root.newest(0).envelope.missing]
     assert reasons == ["refused: no", "refused"]
@@ -628,9 +637,15 @@ def test_a_window_past_its_horizon_is_over_without_being_final():
 
 def ended(query, ordinal, empty, number=2):
     return state(
-        query, ordinal, of=LIVES[ordinal], number=number, first_pane=-FOREVER, ended=True,
-        sealed_through=FOREVER, empty=empty,
-    )  # fmt: skip
+        query,
+        ordinal,
+        of=LIVES[ordinal],
+        number=number,
+        first_pane=-FOREVER,
+        ended=True,
+        sealed_through=FOREVER,
+        empty=empty,
+    )
 
 
 def test_a_finite_query_ends_when_every_window_is_final():

@@ -68,9 +68,10 @@ def test_a_poll_that_is_called_clean_without_reading_is_noticed(
 ) -> None:
     real: Callable[..., Any] = SourceState.polled
     monkeypatch.setattr(
-        SourceState, "polled",
+        SourceState,
+        "polled",
         lambda self, *, started_s, **_: real(self, started_s=started_s + 60.0, is_clean=True),
-    )  # fmt: skip
+    )
     assert "true coverage" in rules_broken()
 
 

@@ -56,12 +56,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *, lines_each: int = 2, range_s: int = 
 
     append = Operation(WRITE_EVERY_S, "append", amount=(lines_each - 1) / 6)
     plan = Plan(
-        seed=1, kinds=(), operations=(append,) * round(LENGTH_S / WRITE_EVERY_S),
-        switch_share=0.0, slow_share=0.0, cache_bytes_max=None, range_s=range_s, is_small=False,
-    )  # fmt: skip
-    with (
-        monkeypatch.context() as patch, arrow_alone(), tempfile.TemporaryDirectory() as scratch
-    ):  # fmt: skip
+        seed=1,
+        kinds=(),
+        operations=(append,) * round(LENGTH_S / WRITE_EVERY_S),
+        switch_share=0.0,
+        slow_share=0.0,
+        cache_bytes_max=None,
+        range_s=range_s,
+        is_small=False,
+    )
+    with monkeypatch.context() as patch, arrow_alone(), tempfile.TemporaryDirectory() as scratch:
         patch.setattr(StandInRunner, "run", run_batch)
         patch.setattr(schedules.site, "SourcesConfig", partial(SourcesConfig, poll_s=POLL_S))
         world = World(plan, Path(scratch), Story())
@@ -95,9 +99,11 @@ def test_a_batch_a_poll_answers_no_sooner(monkeypatch: pytest.MonkeyPatch) -> No
     """As it was once: polls come whenever they do, and what one has found is read at once."""
     aligned = run(monkeypatch)
     monkeypatch.setattr(Feeder, "_find_due", lambda self, followed: None)
-    monkeypatch.setattr(source_stream, "is_batch_wanted", lambda sites, pace, limits: any(
-        one.byte_count for one in sites
-    ))  # fmt: skip
+    monkeypatch.setattr(
+        source_stream,
+        "is_batch_wanted",
+        lambda sites, pace, limits: any(one.byte_count for one in sites),
+    )
     eager = run(monkeypatch)
     assert eager.batch_count > 3 * aligned.batch_count
     assert sum(aligned.staleness_s) <= sum(eager.staleness_s)

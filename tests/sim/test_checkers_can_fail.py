@@ -129,9 +129,11 @@ def in_want_of_budgets() -> Iterator[Scenario]:
     for scenario in troubled(Kind.PARTITION, Kind.POWER, every_s=12.0, for_s=9.0):
         limits = msgspec.structs.replace(
             scenario.limits,
-            dials_per_s_max=0.5, dials_burst_max=2.0,
-            hosts_sought_per_s_max=0.5, hosts_sought_burst_max=2.0,
-        )  # fmt: skip
+            dials_per_s_max=0.5,
+            dials_burst_max=2.0,
+            hosts_sought_per_s_max=0.5,
+            hosts_sought_burst_max=2.0,
+        )
         yield msgspec.structs.replace(scenario, limits=limits)
 
 
@@ -198,9 +200,12 @@ def root_counts_copies(patch: Patch) -> None:
 def relay_merges_what_overlaps(patch: Patch) -> None:
     def merge(self: Coverage, other: Coverage) -> Coverage:
         return Coverage(
-            whole=self.whole | other.whole, empty=self.empty | other.empty, tag=self.tag ^
-            other.tag, parts=self.parts + other.parts, groups=self.groups + other.groups,
-        )  # fmt: skip
+            whole=self.whole | other.whole,
+            empty=self.empty | other.empty,
+            tag=self.tag ^ other.tag,
+            parts=self.parts + other.parts,
+            groups=self.groups + other.groups,
+        )
 
     patch.setattr(Coverage, "merge", merge)
     patch.setattr(SummaryEntry, "has_place_for", lambda self, coverage: True)

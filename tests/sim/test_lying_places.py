@@ -109,5 +109,7 @@ def test_one_liar_costs_its_own_branch_and_not_everybody(kind: str) -> None:
     assert mean(honest) == pytest.approx(1.0)
     assert mean(one_branch) < RATIO_MAX
     assert mean(one_branch) < mean(all_of_them) - 0.05
-    print(f"{kind}: one branch {mean(one_branch):.2f}, at most {max(one_branch):.2f}; "
-          f"all {mean(all_of_them):.2f}")  # fmt: skip
+    print(
+        f"{kind}: one branch {mean(one_branch):.2f}, at most {max(one_branch):.2f}; "
+        f"all {mean(all_of_them):.2f}"
+    )

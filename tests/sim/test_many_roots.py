@@ -32,9 +32,14 @@ def with_many_roots(seed: int) -> Scenario:
         id_ = QueryId(f"q{number}", calm.roster.home, number)
         queries.append(msgspec.structs.replace(query, id=id_, root=root, sites=(), time=time))
     return msgspec.structs.replace(
-        calm, first_query=queries[0], further_parts=tuple(queries[1:]), faults=(), refusals=(),
-        is_finite=False, budgets={},
-    )  # fmt: skip
+        calm,
+        first_query=queries[0],
+        further_parts=tuple(queries[1:]),
+        faults=(),
+        refusals=(),
+        is_finite=False,
+        budgets={},
+    )
 
 
 def test_with_eighteen_roots_nobody_leaves_the_trees_and_queries_by_age_begin() -> None:

@@ -23,8 +23,11 @@ def test_the_same_seed_is_the_same_run_also_under_another_order_of_hashes(seed: 
         there = subprocess.run(
             [sys.executable, "-c", TRACE.format(seed)],
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            capture_output=True, text=True, check=True, timeout=240,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=240,
+        )
         assert there.stdout.split() == [str(here.trace), str(here.event_count)]
 
 

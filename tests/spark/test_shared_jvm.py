@@ -54,9 +54,13 @@ def test_a_dead_jvm_fails_the_one_test_that_killed_it_at_once(tmp_path: Path) ->
     (tmp_path / "test_second.py").write_text(QUIETLY)
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-rN", str(tmp_path)],
-        cwd=tmp_path, env=dict(os.environ), capture_output=True, text=True, timeout=280,
+        cwd=tmp_path,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=280,
         check=False,
-    )  # fmt: skip
+    )
     outcomes = dict(re.findall(r"::(test_\w+) (PASSED|FAILED|ERROR)", run.stdout))
     assert outcomes == {
         "test_before": "PASSED",

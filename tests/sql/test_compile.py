@@ -28,8 +28,12 @@ def compiled(
     with_ = f"WITH ({options})" if options else ""
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s {with_} AS {stream};",
-        root="hub", installer="paris", next_counter=4, now_us=now_us, begin=begin,
-    )  # fmt: skip
+        root="hub",
+        installer="paris",
+        next_counter=4,
+        now_us=now_us,
+        begin=begin,
+    )
     return query
 
 
@@ -78,8 +82,11 @@ def test_sources_may_come_from_elsewhere() -> None:
     (source,) = parse_script(SOURCE).sources
     (query,) = compile_statements(
         f"CREATE STREAM s AS {SELECT}",
-        root="a", installer="a", next_counter=1, known_sources={"access": source},
-    )  # fmt: skip
+        root="a",
+        installer="a",
+        next_counter=1,
+        known_sources={"access": source},
+    )
     assert query.program.source == source
 
 
@@ -262,9 +269,13 @@ def test_a_query_by_age_begins_by_the_clock_of_its_root_where_that_is_known() ->
     def begin(root: str, time: str) -> int | None:
         (query,) = compile_statements(
             SOURCE + stream.format(root=root, time=time),
-            root="a", installer="a", next_counter=1, now_us=0, slack_us=0,
+            root="a",
+            installer="a",
+            next_counter=1,
+            now_us=0,
+            slack_us=0,
             root_now_us={"b": 70_000_000}.get,
-        )  # fmt: skip
+        )
         return query.begin_pane
 
     assert (begin("b", "age"), begin("b", "event"), begin("a", "age")) == (7, 0, 0)

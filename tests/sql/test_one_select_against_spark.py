@@ -70,8 +70,11 @@ TEXTS = [
 def test_a_text_means_to_spark_what_the_reference_says(spark: "SparkSession", text: str) -> None:
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s AS {text};",
-        root="hub", installer="hub", next_counter=1, begin="earliest",
-    )  # fmt: skip
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        begin="earliest",
+    )
     spark.sql(RECORDS).createOrReplaceTempView("records")
     spark.table("records").createOrReplaceTempView("r")
     names = ["window", *(column.name for column in query.program.output)]

@@ -99,8 +99,11 @@ def compiled(select: str) -> Query:
 def compiled_parts(select: str, *, roots: str) -> list[Query]:
     return compile_statements(
         f"{SOURCE} CREATE STREAM s WITH (roots = '{roots}') AS {select};",
-        root="hub", installer="hub", next_counter=1, begin="earliest",
-    )  # fmt: skip
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        begin="earliest",
+    )
 
 
 def split_answer(spark: "SparkSession", query: Query, records: "DataFrame") -> pa.Table:

@@ -23,9 +23,14 @@ PROOF = Proof(word=b"word", signature=b"signature", key=b"key", certificate=b"ce
 def install(name: str, counter: int) -> Install:
     """Its word is a real one: the query is read from it."""
     made = Install(
-        query=query_of(name, counter), trees=(Tree(0, ((1, 0), (2, 0))),), roster_version=3,
-        age_s=1.5, operator="olga", proof=PROOF, plan_proof=PROOF,
-    )  # fmt: skip
+        query=query_of(name, counter),
+        trees=(Tree(0, ((1, 0), (2, 0))),),
+        roster_version=3,
+        age_s=1.5,
+        operator="olga",
+        proof=PROOF,
+        plan_proof=PROOF,
+    )
     signed = msgspec.structs.replace(PROOF, word=command_word(made))
     return msgspec.structs.replace(made, proof=signed)
 
@@ -124,9 +129,13 @@ def test_settings_are_kept_with_their_install_as_they_were_signed(tmp_path: Path
     """Also by an agent that does not know all that they say."""
     one = install("hits", 1)
     said = Alter(
-        id=one.query.id, installer="home", counter=2, number=1, first_pane=40,
+        id=one.query.id,
+        installer="home",
+        counter=2,
+        number=1,
+        first_pane=40,
         settings=Settings(deadline_s=3.0, waits=True),
-    )  # fmt: skip
+    )
     proof = msgspec.structs.replace(PROOF, word=command_word(said))
     known = msgspec.structs.replace(said, settings=Settings(deadline_s=3.0), proof=proof)
     store = CommandStore(tmp_path)

@@ -49,10 +49,14 @@ class Bench:
     async def _live(self, work: Callable[[SiteRuntime], Awaitable[None]]) -> None:
         stores = SiteStores(self.directory, site="home", clock=time.time)
         runtime = SiteRuntime(
-            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
-        )  # fmt: skip
+            site="home",
+            roster=Roster(1, (Site(0, "home"),), "home"),
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
+        )
         runtime.can_answer = True  # or its having no Spark would be shown as well
         await runtime.start()
         try:

@@ -71,11 +71,15 @@ def test_declared_sources_are_shown_with_their_levels(federation: Path) -> None:
     before = path.read_text()
     (free,) = (one.found for one in found(federation) if one.check == "sources")
     assert free.startswith("for free use, no column of it is protected: /")
-    change(path, "[listen]", """[[sources.declared]]
+    change(
+        path,
+        "[listen]",
+        """[[sources.declared]]
 statement = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format='csv', path='a.log', time='ts')"
 levels = { ts = "aggregated" }
 
-[listen]""")  # fmt: skip
+[listen]""",
+    )
     said = [one.found for one in found(federation) if one.check == "sources"]
     assert said == ["hits: csv a.log (ts aggregated)", free]
     change(path, '"aggregated"', '"hidden"')
@@ -194,8 +198,9 @@ def test_the_end_of_a_certificate_is_told_before_it_comes(federation: Path) -> N
     later_s = time.time() + 366 * 86_400
     assert troubles(found(federation, now_s=lambda: later_s)) == [("certificates", "wrong")]
     assert troubles(found(federation, now_s=lambda: 0.0)) == [
-        ("roster", "doubtful"), ("certificates", "wrong"),
-    ]  # fmt: skip
+        ("roster", "doubtful"),
+        ("certificates", "wrong"),
+    ]
 
 
 def test_who_signed_the_roster_is_said_and_that_the_certificate_ended_undoes_nothing(

@@ -59,10 +59,14 @@ def asked(directory: Path, *names: str) -> list[Any]:
 def runtime_of(directory: Path) -> SiteRuntime:
     stores = SiteStores(directory / "state", site="home", clock=time.time)
     return SiteRuntime(
-        site="home", roster=ROSTER, settings=RuntimeSettings(), stores=stores,
+        site="home",
+        roster=ROSTER,
+        settings=RuntimeSettings(),
+        stores=stores,
         network=MemoryWorld().network("home", Codec(stores.book.schema)),
-        now_s=time.time, admit=lambda query, duty, operator: None,
-    )  # fmt: skip
+        now_s=time.time,
+        admit=lambda query, duty, operator: None,
+    )
 
 
 def raise_alarm(runtime: SiteRuntime, query: Query) -> None:

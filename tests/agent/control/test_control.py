@@ -70,10 +70,14 @@ def asked_why(directory: Path, query: Query, *windows: int | str, done_through: 
         final = envelope_of(query, 7, revision=3, final=True)
         ResultsWriter(results).publish([Published(final, None)])
         runtime = SiteRuntime(
-            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
-        )  # fmt: skip
+            site="home",
+            roster=Roster(1, (Site(0, "home"),), "home"),
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
+        )
         await runtime.start()
         try:
             runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))

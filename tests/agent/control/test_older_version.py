@@ -22,10 +22,14 @@ def notices_of_a_start(directory: Path) -> list[str]:
     async def run() -> list[str]:
         stores = SiteStores(directory, site="home", clock=time.time)
         runtime = SiteRuntime(
-            site="home", roster=Roster(1, (Site(0, "home"),), "home"), settings=RuntimeSettings(),
-            stores=stores, network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time, admit=lambda query, duty, operator: None,
-        )  # fmt: skip
+            site="home",
+            roster=Roster(1, (Site(0, "home"),), "home"),
+            settings=RuntimeSettings(),
+            stores=stores,
+            network=MemoryWorld().network("home", Codec(stores.book.schema)),
+            now_s=time.time,
+            admit=lambda query, duty, operator: None,
+        )
         await runtime.start()
         await runtime.stop()
         return [one.text for one in runtime.notices if one.kind == "not taken over"]

@@ -90,9 +90,13 @@ class Desk:
         self._live = live
         self.directory = directory
         self.front = FrontDesk(
-            self._answer, Rights(granted), AuditLog(directory),
-            compiled=self._compile, live=lambda: list(live), now_s=lambda: self.now_s,
-        )  # fmt: skip
+            self._answer,
+            Rights(granted),
+            AuditLog(directory),
+            compiled=self._compile,
+            live=lambda: list(live),
+            now_s=lambda: self.now_s,
+        )
 
     def ask(self, name: str, person: Identity, **payload: Any) -> Any:
         self.now_s += 1
@@ -138,9 +142,7 @@ def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
     for name in (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL, "something new"):
         with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
             desk.ask(name, WALTER, stream="hits", text="hits")
-    assert desk.answered == [
-        api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN, api.ALARMS,
-    ]  # fmt: skip
+    assert desk.answered == [api.STREAMS, api.SITES, api.WHY, api.WATCH, api.EXPLAIN, api.ALARMS]
     assert desk.compiled == [], "what may not be done costs no work"
 
 
@@ -315,9 +317,14 @@ def test_a_damaged_line_is_left_out_and_said(tmp_path: Path) -> None:
 
 def an_alter(name: str, operator: str) -> Alter:
     return Alter(
-        id=named(name).id, installer="home", counter=3, number=1, first_pane=7,
-        settings=Settings(options=(("deadline", "'9 s'"),)), operator=operator,
-    )  # fmt: skip
+        id=named(name).id,
+        installer="home",
+        counter=3,
+        number=1,
+        first_pane=7,
+        settings=Settings(options=(("deadline", "'9 s'"),)),
+        operator=operator,
+    )
 
 
 def test_to_alter_a_stream_takes_the_right_to_install_it(tmp_path: Path) -> None:

@@ -35,8 +35,9 @@ def load(tmp_path: Path, text: str) -> AgentConfig:
 def test_declared_sources_are_read_from_the_file(tmp_path: Path) -> None:
     config = load(tmp_path, GOOD + OTHER.format("more", "web/*.json"))
     assert [one.levels for one in config.sources.declared] == [
-        {"ts": "free", "client": "denied"}, {"at": "aggregated"},
-    ]  # fmt: skip
+        {"ts": "free", "client": "denied"},
+        {"at": "aggregated"},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -45,11 +46,14 @@ def test_declared_sources_are_read_from_the_file(tmp_path: Path) -> None:
         ("client STRING", "client TEXT", "column `client` has no type `TEXT`; types: boolean"),
         ("client STRING", "ts STRING", "column `ts` occurs twice"),
         ("client STRING", "client STRING, more INT", "a level for every column, got none for more"),
-        ('client = "denied"', 'client = "secret"',
-         "column client: wanted a level of denied, aggregated, free, got 'secret'"),
+        (
+            'client = "denied"',
+            'client = "secret"',
+            "column client: wanted a level of denied, aggregated, free, got 'secret'",
+        ),
         ('client = "denied"', 'client = "Denied"', "got 'Denied'"),
         ('client = "denied"', 'Client = "denied"', "levels names column 'Client'"),
-        ('client = "denied"', 'client = 1', "levels"),
+        ('client = "denied"', "client = 1", "levels"),
         ('ts = "free"', 'ts = "denied"', "its time column ts is denied"),
         (', client = "denied"', "", "got none for client"),
         ("web/*.log", "../web/*.log", "the path '../web/*.log' is not admitted"),
@@ -58,12 +62,15 @@ def test_declared_sources_are_read_from_the_file(tmp_path: Path) -> None:
         ("'ts')", "'at')", "no column `at`"),
         ("'ts')", "'ts', separator = ';')", "separator"),
         ("CREATE SOURCE hits", "SELECT", "wanted CREATE SOURCE"),
-        ("'ts')", "'ts'); CREATE SOURCE b (ts TIMESTAMP) "
-         "WITH (format = 'csv', path = 'b', time = 'ts')", "wanted one CREATE SOURCE"),
+        (
+            "'ts')",
+            "'ts'); CREATE SOURCE b (ts TIMESTAMP) WITH (format = 'csv', path = 'b', time = 'ts')",
+            "wanted one CREATE SOURCE",
+        ),
         ("levels =", "level =", "unknown field `level`"),
         ("[[sources.declared]]", "[[sources.declarde]]", "unknown field `declarde`"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_refused_and_named(tmp_path: Path, old: str, new: str, wanted: str) -> None:
     assert old in GOOD
     with pytest.raises(ConfigurationError, match=r"agent\.toml") as caught:

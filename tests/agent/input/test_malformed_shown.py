@@ -54,9 +54,7 @@ async def test_reasons_of_all_batches_add_up(site: Site) -> None:
     await commit(site, MANY, lines=5, unparsed=3)
     followed = site.feeder.followed["weblog"]
     assert followed.malformed == (msgspec.structs.replace(MANY, lines=6), FEW)
-    assert (followed.line_count, followed.record_count, followed.unparsed_count) == (
-        15, 8, 7,
-    )  # fmt: skip
+    assert (followed.line_count, followed.record_count, followed.unparsed_count) == (15, 8, 7)
 
 
 def test_too_many_are_a_notice_once_and_a_remark_without_values(tmp_path: Path) -> None:

@@ -448,7 +448,7 @@ async def test_no_epoch_begins_while_its_source_is_forgotten(site: Site) -> None
 
 
 def _commit(site: Site, epoch: int) -> None:
-    site.feeder.commit(Batch("weblog", epoch, 0, 1), SiteOutcome(records=1))  # fmt: skip
+    site.feeder.commit(Batch("weblog", epoch, 0, 1), SiteOutcome(records=1))
 
 
 # What fails is tried again

@@ -45,10 +45,15 @@ def agent(
     edge = msgspec.structs.replace(settings.node.edge, tally_every_s=0.1)
     node = msgspec.structs.replace(settings.node, edge=edge)
     return SiteRuntime(
-        site=site, roster=ROSTER, settings=msgspec.structs.replace(settings, node=node),
-        stores=stores, network=world.network(site, Codec(stores.book.schema)), now_s=time.time,
-        admit=admit_with(PolicyConfig(), sources), host=cast(Any, Host()),
-    )  # fmt: skip
+        site=site,
+        roster=ROSTER,
+        settings=msgspec.structs.replace(settings, node=node),
+        stores=stores,
+        network=world.network(site, Codec(stores.book.schema)),
+        now_s=time.time,
+        admit=admit_with(PolicyConfig(), sources),
+        host=cast(Any, Host()),
+    )
 
 
 async def until(desk: ControlDesk, is_so: Callable[[str], bool], column: str = "unread") -> str:

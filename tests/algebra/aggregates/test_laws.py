@@ -63,9 +63,13 @@ COLUMNS = {
     "ts": "timestamp",
 }
 PAIRS = [
-    ("tiny", "steady"), ("d0", "tiny"), ("ts", "word"), ("word", "yes"), ("single", "day_"),
+    ("tiny", "steady"),
+    ("d0", "tiny"),
+    ("ts", "word"),
+    ("word", "yes"),
+    ("single", "day_"),
     ("word", "twice"),
-]  # fmt: skip
+]
 """Of arguments for aggregates that take two."""
 CALLS_AT_ONCE = 100
 """Of one query: Spark takes more than in proportion for more."""

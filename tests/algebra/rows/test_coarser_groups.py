@@ -45,10 +45,13 @@ def test_a_null_of_the_data_and_one_of_the_roll_up_are_two_groups() -> None:
     program = program_of("domain, status, count(*) AS n", "ROLLUP (domain, status)")
     found = groups_of(program, [("a", 200, 2), (None, 200, 1)], [("a", 200, 1), ("a", None, 4)])
     assert rows_of(found) == {
-        ("a", 200, 0, 3), ("a", None, 0, 4), (None, 200, 0, 1),
-        ("a", None, 1, 7), (None, None, 1, 1),
+        ("a", 200, 0, 3),
+        ("a", None, 0, 4),
+        (None, 200, 0, 1),
+        ("a", None, 1, 7),
+        (None, None, 1, 1),
         (None, None, 3, 8),
-    }  # fmt: skip
+    }
 
 
 def test_a_value_that_two_groups_have_counts_once_in_the_coarser_one() -> None:

@@ -45,8 +45,11 @@ def problem(rows: pa.Table, sites: int) -> str | None:
 
 def test_a_site_fills_in_what_the_roster_says_of_it() -> None:
     assert rows_of("bari").to_pylist()[1] == {
-        "node": "bari", "area": "south", "tier": "edge", "n": 2,
-    }  # fmt: skip
+        "node": "bari",
+        "area": "south",
+        "tier": "edge",
+        "n": 2,
+    }
     assert rows_of("rome").to_pylist()[0]["tier"] is None
 
 

@@ -27,9 +27,13 @@ def a_book(past: KeyPast | None = None, *, share: float = 10.0, **settings: obje
     past = past or KeyPast(config, column_count=1)
     bound = None if config.partition == "size" else a_bound(share)
     return KeyBook(
-        [Measure(Added(), bound, share=share)], past, config,
-        start_s=0.0, pane_s=PANE_S, chance=np.random.default_rng(1),
-    )  # fmt: skip
+        [Measure(Added(), bound, share=share)],
+        past,
+        config,
+        start_s=0.0,
+        pane_s=PANE_S,
+        chance=np.random.default_rng(1),
+    )
 
 
 def add(book: KeyBook, now_s: float, row_bytes: int = 1, **values: float) -> None:
@@ -243,9 +247,13 @@ def test_several_columns_a_key_must_go_when_one_of_them_exceeds_its_bound() -> N
         Measure(Largest(floor=0.0), a_bound(5.0)),
     ]
     book = KeyBook(
-        measures, KeyPast(config, column_count=2), config,
-        start_s=0.0, pane_s=PANE_S, chance=np.random.default_rng(1),
-    )  # fmt: skip
+        measures,
+        KeyPast(config, column_count=2),
+        config,
+        start_s=0.0,
+        pane_s=PANE_S,
+        chance=np.random.default_rng(1),
+    )
     keys = np.array([1, 2, 3], dtype=np.uint64)
     values = np.array([[9.0, 11.0, 9.0], [4.0, 4.0, 6.0]])
     book.add(keys, values, records=np.ones(3), row_bytes=1, now_s=1.0)

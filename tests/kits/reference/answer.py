@@ -156,8 +156,15 @@ def _grid(call: exp.Anonymous) -> Grid:
     )
 
 
-UNITS_US = {"microsecond": 1, "millisecond": 1_000, "second": 10**6, "minute": 60 * 10**6,
-            "hour": 3_600 * 10**6, "day": 86_400 * 10**6, "week": 7 * 86_400 * 10**6}  # fmt: skip
+UNITS_US = {
+    "microsecond": 1,
+    "millisecond": 1_000,
+    "second": 10**6,
+    "minute": 60 * 10**6,
+    "hour": 3_600 * 10**6,
+    "day": 86_400 * 10**6,
+    "week": 7 * 86_400 * 10**6,
+}
 
 
 def duration_us(text: str) -> int:
@@ -195,9 +202,12 @@ def _is_record_column(node: exp.Column, select: exp.Select) -> bool:
 
 
 def _rows(
-    select: exp.Select, records: list[Record], window: Window, keys: Sequence[exp.Expression],
+    select: exp.Select,
+    records: list[Record],
+    window: Window,
+    keys: Sequence[exp.Expression],
     aliases: Mapping[str, exp.Expression],
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     edges = {"window": {"start": window.start, "end": window.end}}
     if select.args.get("group") is None:
         scopes = [Scope({**record, **edges}, aliases=aliases) for record in records]
@@ -219,9 +229,12 @@ def _rows(
 
 
 def _groups(
-    select: exp.Select, records: list[Record], edges: Record, keys: Sequence[exp.Expression],
+    select: exp.Select,
+    records: list[Record],
+    edges: Record,
+    keys: Sequence[exp.Expression],
     aliases: Mapping[str, exp.Expression],
-) -> Iterator[Scope]:  # fmt: skip
+) -> Iterator[Scope]:
     for kept, number in _grouping_sets(select, keys):
         groups: dict[tuple[Any, ...], list[Record]] = {}
         for record in records:

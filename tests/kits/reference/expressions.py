@@ -29,9 +29,10 @@ class Plain(Spark):
     class Parser(Spark.Parser):
         FUNCTIONS: dict[str, Any] = {}
         FUNCTION_PARSERS = {
-            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items()
+            name: parse
+            for name, parse in Spark.Parser.FUNCTION_PARSERS.items()
             if name in ("CAST", "TRY_CAST", "EXTRACT")
-        }  # fmt: skip
+        }
 
 
 def parsed(sql: str) -> exp.Select:
@@ -152,9 +153,13 @@ def _higher(name: str, nodes: list[exp.Expression], scope: Scope) -> Any:
 def _unaliased_columns(node: exp.Expression) -> exp.Expression:
     """Names of a lambda are bare identifiers to the parser."""
     return node.transform(
-        lambda one: exp.column(one.this) if isinstance(one, exp.Identifier) and not isinstance(
-            one.parent, exp.Column | exp.Lambda | exp.Dot) else one
-    )  # fmt: skip
+        lambda one: (
+            exp.column(one.this)
+            if isinstance(one, exp.Identifier)
+            and not isinstance(one.parent, exp.Column | exp.Lambda | exp.Dot)
+            else one
+        )
+    )
 
 
 def _aggregate(node: exp.Anonymous, scope: Scope, condition: exp.Expression | None) -> Any:

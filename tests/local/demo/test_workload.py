@@ -96,8 +96,12 @@ def test_bulk_lines_are_denser_in_the_evening() -> None:
 
 def test_a_line_carries_the_time_its_request_began_and_a_few_are_much_later() -> None:
     traffic = Traffic(seed=3, late_share=0.02, malformed_share=0.0)
-    rows = [row for n in range(100) for f in LineMaker(PROFILE, traffic).tick(START_S, n)
-            for row in fields_of(f)]  # fmt: skip
+    rows = [
+        row
+        for n in range(100)
+        for f in LineMaker(PROFILE, traffic).tick(START_S, n)
+        for row in fields_of(f)
+    ]
     times = [time_s(row[0]) for row in rows]
     assert any(later < earlier for earlier, later in pairwise(times))
     longest = [START_S + 25.0 - t for t in times]
@@ -120,17 +124,23 @@ def test_a_few_lines_do_not_parse_and_the_others_have_eight_fields() -> None:
 
 def test_misses_and_errors_are_slower_and_popular_things_are_cached() -> None:
     rows = fields_of(bulk(Traffic(seed=6, malformed_share=0.0)))
-    latency = {kind: np.median([float(r[5]) for r in rows if r[7] == kind and r[3] == "200"])
-               for kind in ("HIT", "MISS")}  # fmt: skip
+    latency = {
+        kind: np.median([float(r[5]) for r in rows if r[7] == kind and r[3] == "200"])
+        for kind in ("HIT", "MISS")
+    }
     assert latency["MISS"] > 3 * latency["HIT"]
     assert sum(row[7] == "HIT" for row in rows) > 0.5 * len(rows)
 
 
 def test_bulk_mode_writes_the_number_of_lines_asked_for(tmp_path: Path) -> None:
     written = write_bulk(
-        tmp_path, PROFILE, Traffic(seed=9, delimiter="\t"),
-        line_count=3_000, from_s=START_S, to_s=START_S + 60.0,
-    )  # fmt: skip
+        tmp_path,
+        PROFILE,
+        Traffic(seed=9, delimiter="\t"),
+        line_count=3_000,
+        from_s=START_S,
+        to_s=START_S + 60.0,
+    )
     data = content(tmp_path)
     assert sum(map(len, data.values())) == written
     assert sum(text.count(b"\n") for text in data.values()) == 3_000

@@ -168,8 +168,10 @@ def test_a_file_that_is_one_array_is_a_source_of_its_elements(
     inferred = infer_files([tmp_path / "a.json"])
     assert inferred.guess.options == (("array", "true"),)
     assert {one.name: one.type for one in inferred.guess.columns} == {
-        "ts": "TIMESTAMP", "geo_city": "STRING", "n": "BIGINT",
-    }  # fmt: skip
+        "ts": "TIMESTAMP",
+        "geo_city": "STRING",
+        "n": "BIGINT",
+    }
     assert inferred.guess.records == 30
     assert inferred.refused == ""
 
@@ -199,9 +201,13 @@ def test_spark_reads_what_was_inferred(
     assert (held.found.lines, held.found.malformed) == (60, 0)
     assert (held.found.first_us, held.found.last_us) == (NOON_US, NOON_US + 59 * MINUTE_US)
     assert held.records[1] == {
-        "at": "2026-05-01 12:01:00", "level": "info", "n": "1", "geo_city": "Oslo",
-        "geo_spot_x": "0.5", "tags": "[a, b]",
-    }  # fmt: skip
+        "at": "2026-05-01 12:01:00",
+        "level": "info",
+        "n": "1",
+        "geo_city": "Oslo",
+        "geo_spot_x": "0.5",
+        "tags": "[a, b]",
+    }
 
 
 @pytest.mark.spark
@@ -248,8 +254,13 @@ def test_a_site_is_told_what_its_columnar_files_give(
     whole = (tmp_path / "a" / f"1.{kind}").read_bytes()
     (tmp_path / "a" / f"3.{kind}").write_bytes(whole[:-9])
     times = [NOON + timedelta(minutes=10), NOON, None, NOON + timedelta(minutes=20)]
-    rows = pa.table({"at": pa.array(times, pa.timestamp("us", "UTC")), "level": ["x"] * 4,
-                     "n": [1, 2, 3, 1 << 40]})  # fmt: skip
+    rows = pa.table(
+        {
+            "at": pa.array(times, pa.timestamp("us", "UTC")),
+            "level": ["x"] * 4,
+            "n": [1, 2, 3, 1 << 40],
+        }
+    )
     write_columnar(tmp_path / "b" / f"1.{kind}", kind, rows)
     (source,) = parse_script(STATEMENT.format(kind=kind)).sources
     folders = {site: tmp_path / site for site in ("a", "b", "c")}
@@ -263,8 +274,9 @@ def test_a_site_is_told_what_its_columnar_files_give(
     assert "has no end" in reason
     assert (b.found.lines, b.found.malformed) == (4, 2)
     assert {one.reason: one.lines for one in b.found.why} == {
-        "at: wanted a time, it is empty": 1, "n: wanted int": 1,
-    }  # fmt: skip
+        "at: wanted a time, it is empty": 1,
+        "n: wanted int": 1,
+    }
     assert (b.found.first_us, b.found.last_us) == (NOON_US, NOON_US + 10 * MINUTE_US)
     assert (b.found.behind, b.found.behind_us_max) == (1, 10 * MINUTE_US)
     assert (c.files, c.found.lines) == (0, 0)
@@ -284,8 +296,9 @@ def test_a_site_is_told_what_its_arrays_give(running_spark: RunningSpark, tmp_pa
     (found,) = check_folders(source, {"a": folder}, running_spark)
     assert (found.files, found.found.lines, found.found.malformed) == (2, 10, 2)
     assert {one.reason for one in found.found.why} == {
-        "wanted a JSON object in one line", "ts: wanted timestamp",
-    }  # fmt: skip
+        "wanted a JSON object in one line",
+        "ts: wanted timestamp",
+    }
     assert list(found.left_alone) == ["3.json", "4.json"]
     assert "has no end" in found.left_alone["3.json"]
     assert "wanted one JSON array" in found.left_alone["4.json"]

@@ -36,8 +36,9 @@ def test_a_folder_of_folders_is_one_of_sites_and_a_folder_of_files_is_one_site(
     assert found == {("a", "logs/1.csv"), ("b", "logs/2.csv")}
     assert [one.below for one in find_files([tmp_path / "a" / "logs"])] == ["1.csv"]
     assert [one.below for one in find_files([tmp_path / "*" / "logs" / "*.csv"])] == [
-        "1.csv", "2.csv",
-    ]  # fmt: skip
+        "1.csv",
+        "2.csv",
+    ]
     assert "path = 'logs/*.csv'" in infer_files([tmp_path]).statement
 
 
@@ -48,8 +49,11 @@ def test_some_of_many_files_are_looked_at_from_every_site(tmp_path: Path) -> Non
             (tmp_path / site / f"{number}.csv").write_text(TABLE)
     chosen = some_of(find_files([tmp_path]), files_max=4)
     assert [(one.site, one.below) for one in chosen] == [
-        ("a", "0.csv"), ("b", "0.csv"), ("a", "1.csv"), ("b", "1.csv"),
-    ]  # fmt: skip
+        ("a", "0.csv"),
+        ("b", "0.csv"),
+        ("a", "1.csv"),
+        ("b", "1.csv"),
+    ]
 
 
 WRAPPED = {
@@ -69,8 +73,10 @@ def test_the_same_table_is_found_in_every_wrapping(name: str, tmp_path: Path) ->
     (tmp_path / name).write_bytes(WRAPPED[name])
     guess = infer_files([tmp_path / name]).guess
     assert {column.name: column.type for column in guess.columns} == {
-        "ts": "TIMESTAMP", "city": "STRING", "n": "BIGINT",
-    }  # fmt: skip
+        "ts": "TIMESTAMP",
+        "city": "STRING",
+        "n": "BIGINT",
+    }
     assert (guess.options, guess.doubts) == ((("header", "true"),), ())
 
 

@@ -17,13 +17,17 @@ from headwater.sql.compile import compile_statements
     "WITH (format = 'csv', path = '*', time = 'ts');"
     "CREATE STREAM n AS SELECT a, count(*) AS n, sum(x) AS x FROM s "
     "GROUP BY window(ts, '1 minute'), a;",
-    root="r", installer="r", next_counter=1,
-)  # fmt: skip
+    root="r",
+    installer="r",
+    next_counter=1,
+)
 (BARE,) = compile_statements(
     "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
     "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
-    root="r", installer="r", next_counter=1,
-)  # fmt: skip
+    root="r",
+    installer="r",
+    next_counter=1,
+)
 
 
 def result(

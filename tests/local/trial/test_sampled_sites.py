@@ -126,14 +126,17 @@ def test_a_file_that_two_sources_name_is_cut_only_as_both_allow(tmp_path: Path) 
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("".join(LINES))
     lines, records = (
-        "CREATE SOURCE {0} (at TIMESTAMP, product STRING, n INT) "
-        "WITH (format = 'csv', path = '*.csv', time = 'at'{1}); "
-        "CREATE STREAM of_{0} AS SELECT count(*) AS n FROM {0} GROUP BY window(at, '1 hour');"
-    ).format("a", ""), (
-        "CREATE SOURCE b (at TIMESTAMP, product STRING, n INT) "
-        "WITH (format = 'csv', path = '*.csv', time = 'at', multiline = 'true'); "
-        "CREATE STREAM of_b AS SELECT count(*) AS n FROM b GROUP BY window(at, '1 hour');"
-    )  # fmt: skip
+        (
+            "CREATE SOURCE {0} (at TIMESTAMP, product STRING, n INT) "
+            "WITH (format = 'csv', path = '*.csv', time = 'at'{1}); "
+            "CREATE STREAM of_{0} AS SELECT count(*) AS n FROM {0} GROUP BY window(at, '1 hour');"
+        ).format("a", ""),
+        (
+            "CREATE SOURCE b (at TIMESTAMP, product STRING, n INT) "
+            "WITH (format = 'csv', path = '*.csv', time = 'at', multiline = 'true'); "
+            "CREATE STREAM of_b AS SELECT count(*) AS n FROM b GROUP BY window(at, '1 hour');"
+        ),
+    )
     for number, text in enumerate((lines + records, records + lines)):
         found = compile_statements(text, root="root", installer="root", next_counter=1)
         into = tmp_path / str(number)
@@ -148,8 +151,10 @@ def test_records_that_begin_as_the_source_says_are_not_cut(tmp_path: Path) -> No
         "CREATE SOURCE a (at TIMESTAMP, rest STRING) WITH (format = 'regex', path = '*.csv', "
         r"time = 'at', pattern = r'([^,]*)(.*)', record_start = r'\d'); "
         "CREATE STREAM of_a AS SELECT count(*) AS n FROM a GROUP BY window(at, '1 hour');",
-        root="root", installer="root", next_counter=1,
-    )  # fmt: skip
+        root="root",
+        installer="root",
+        next_counter=1,
+    )
     assert taken(tmp_path / "sites", tmp_path / "s", Sample(0.001), found) == LINES
 
 
@@ -172,9 +177,14 @@ def test_what_can_not_be_cut_is_in_as_a_whole_or_not_at_all(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("declared", "written"),
-    [("utf-16le", "utf-16-le"), ("utf-32", "utf-32-le"), ("utf-32be", "utf-32-be"),
-     ("", "utf-16"), ("", "utf-32")],
-)  # fmt: skip
+    [
+        ("utf-16le", "utf-16-le"),
+        ("utf-32", "utf-32-le"),
+        ("utf-32be", "utf-32-be"),
+        ("", "utf-16"),
+        ("", "utf-32"),
+    ],
+)
 def test_text_whose_lines_end_in_several_bytes_is_not_cut(
     declared: str, written: str, tmp_path: Path
 ) -> None:

@@ -23,9 +23,12 @@ class Federation:
     def __init__(self, looks: int, troubles: dict[str, str] | None = None) -> None:
         self._looks = looks
         feeder = SimpleNamespace(
-            has_read_all=False, found_bytes=9, waiting_bytes=9, record_count=0,
+            has_read_all=False,
+            found_bytes=9,
+            waiting_bytes=9,
+            record_count=0,
             troubles=lambda: dict(troubles or {}),
-        )  # fmt: skip
+        )
         self.home = SimpleNamespace(
             ended=set(), feeder=feeder, failure="", answer_count=0, notices=()
         )

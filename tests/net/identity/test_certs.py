@@ -40,8 +40,14 @@ def test_every_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     issue(authority, Role.OPERATOR, "me")
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert sorted(path.name for path in written) == [
-        "ca.key", "ca.pem", "ca.pem", "here.key", "here.pem", "me.key", "me.pem",
-    ]  # fmt: skip
+        "ca.key",
+        "ca.pem",
+        "ca.pem",
+        "here.key",
+        "here.pem",
+        "me.key",
+        "me.pem",
+    ]
     assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o600}
 
 

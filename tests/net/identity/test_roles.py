@@ -87,11 +87,14 @@ def test_a_relays_certificate_makes_a_link_for_a_relay_and_none_for_a_site_with_
         ears = {}
         for name in ("alpha", "bravo"):
             network = federation.networks[name] = TlsNetwork(
-                site=name, roster=_roster(bravo_has_data=has_data), roster_digest=b"",
+                site=name,
+                roster=_roster(bravo_has_data=has_data),
+                roster_digest=b"",
                 codec=Codec(lambda _: None),
-                credentials=Credentials(files[name]), listen=("127.0.0.1", 0),
+                credentials=Credentials(files[name]),
+                listen=("127.0.0.1", 0),
                 address_of=lambda site: ("127.0.0.1", federation.networks[site].port),
-            )  # fmt: skip
+            )
             ears[name] = kit.Ear()
             await network.start(ears[name])
         alpha, bravo = federation.networks["alpha"], federation.networks["bravo"]

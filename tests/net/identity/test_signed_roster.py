@@ -339,11 +339,14 @@ def test_the_text_itself_is_never_replaced(place: Path, alice: CertFiles) -> Non
     ("text", "wanted"),
     [
         (TEXT.replace(b'"acme"', b'"other"'), "it is of federation other, and the operator"),
-        (TEXT + b'\n[signed]\nby = "a"\nat = 2026-01-01T00:00:00Z\nholds_from = '
-         b"2026-01-01T00:00:00Z\nordinals = 1", "for the signer to write"),
+        (
+            TEXT + b'\n[signed]\nby = "a"\nat = 2026-01-01T00:00:00Z\nholds_from = '
+            b"2026-01-01T00:00:00Z\nordinals = 1",
+            "for the signer to write",
+        ),
         (TEXT.replace(b"4100", b"0"), "site oslo: port"),
     ],
-)  # fmt: skip
+)
 def test_what_agents_would_refuse_is_not_signed(
     alice: CertFiles, tmp_path: Path, text: bytes, wanted: str
 ) -> None:

@@ -18,9 +18,7 @@ from headwater.net.transport.waiting_room import KnownAddresses, WaitingRoom
 
 
 def room(places: int = 4, each: int = 2, *, per_s: float = 10.0, burst: float = 100.0) -> Any:
-    return WaitingRoom(
-        places_max=places, per_address_max=each, per_s_max=per_s, burst_max=burst
-    )  # fmt: skip
+    return WaitingRoom(places_max=places, per_address_max=each, per_s_max=per_s, burst_max=burst)
 
 
 def test_the_examples_in_the_module_hold() -> None:

@@ -23,10 +23,14 @@ def acknowledgement(sites: int, *, panes: int = 0, greetings: int = 0) -> Acknow
     own = keys.make("s0")
     random = Random(1)
     head = Acknowledgement(
-        query="simulated@s0#1", root_incarnation=2**60, number=5, done_through=FIRST, held=((FIRST,
-        FIRST + 10),),
-        listed=((FIRST, 1 << 62),), sites_clock_s=1.76e9,
-    )  # fmt: skip
+        query="simulated@s0#1",
+        root_incarnation=2**60,
+        number=5,
+        done_through=FIRST,
+        held=((FIRST, FIRST + 10),),
+        listed=((FIRST, 1 << 62),),
+        sites_clock_s=1.76e9,
+    )
     whole = with_leaves(
         head,
         panes=[PaneHeld(FIRST + 11 + n, random.getrandbits(sites)) for n in range(panes)],

@@ -150,12 +150,14 @@ def test_an_acknowledgement_that_makes_sense_is_read_by_its_leaves() -> None:
     assert isinstance(message, AckMessage)
     assert [leaf.number for leaf in message.ack.leaves] == [0, 1]
     assert {held.pane: held.sites for held in message.ack.panes} == {
-        5: ord("a") << 256 | ord("a"), 6: ord("b") << 256 | ord("b"),
-    }  # fmt: skip
+        5: ord("a") << 256 | ord("a"),
+        6: ord("b") << 256 | ord("b"),
+    }
     assert [one.ordinal for one in message.ack.extra] == [3, 259]
     assert [(one.ordinal, one.former_through) for one in message.ack.greetings] == [
-        (3, 105), (259, 105),
-    ]  # fmt: skip
+        (3, 105),
+        (259, 105),
+    ]
 
 
 @pytest.mark.parametrize("what", ["a few trees", "many trees", "many small trees", "a chain"])

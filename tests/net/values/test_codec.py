@@ -335,9 +335,10 @@ def test_no_field_is_forgotten_on_the_wire(full) -> None:
     for field in msgspec.structs.fields(full):
         assert field.required or getattr(full, field.name) != field.default, field.name
     wraps = {
-        Summary: SummaryMessage, Acknowledgement: AckMessage,
+        Summary: SummaryMessage,
+        Acknowledgement: AckMessage,
         SiteState: lambda one: StatesMessage((one,)),
-    }  # fmt: skip
+    }
     wrap = wraps.get(type(full), lambda one: one)
     assert codec.decode(codec.encode(wrap(full))) == wrap(full)
 

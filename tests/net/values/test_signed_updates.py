@@ -82,9 +82,12 @@ def test_a_close_without_rows_is_proven(keys: Any) -> None:
 def test_what_grows_on_the_way_is_no_part_of_it(keys: Any) -> None:
     alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
     moved = msgspec.structs.replace(
-        alpha.sign_update(UPDATE), age_s=7.5, lane=Lane.BACKLOG, route=Route(tree=2, levels=(1,),
-        downs=3), plan_version=4,
-    )  # fmt: skip
+        alpha.sign_update(UPDATE),
+        age_s=7.5,
+        lane=Lane.BACKLOG,
+        route=Route(tree=2, levels=(1,), downs=3),
+        plan_version=4,
+    )
     assert bravo.is_update_of("alpha", over_the_wire(moved))
 
 

@@ -120,8 +120,12 @@ def test_a_state_that_reaches_over_several_entries_joins_each_and_fills_the_gaps
     bench.insert(state(1, 7, 9))
     bench.insert(state(2, 2, 11))
     assert spans(bench.drain()) == [
-        (1, 1, 0b001), (2, 3, 0b101), (4, 6, 0b100), (7, 9, 0b110), (10, 11, 0b100)
-    ]  # fmt: skip
+        (1, 1, 0b001),
+        (2, 3, 0b101),
+        (4, 6, 0b100),
+        (7, 9, 0b110),
+        (10, 11, 0b100),
+    ]
 
 
 @given(disjoint)
@@ -176,9 +180,10 @@ def test_limits_make_entries_leave_early_and_lose_nothing(arrivals, entries_max)
         assert len(bench.list) <= entries_max
     left += bench.drain()
     wanted = sorted(
-        (pane, number) for number, (_, (first, last)) in enumerate(arrivals)
+        (pane, number)
+        for number, (_, (first, last)) in enumerate(arrivals)
         for pane in range(first, last + 1)
-    )  # fmt: skip
+    )
     found = [(p, n) for p, said in panes_of(left).items() for _, rows in said for n in rows]
     assert sorted(found) == wanted
 

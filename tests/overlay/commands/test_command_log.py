@@ -234,11 +234,14 @@ def parts_of(overlay, stream, installer, first, *, count):
     """The installs of a stream with so many roots, given as one unit."""
     return [
         overlay.an_install(
-            f"{stream}_part_{number}", installer, first + number - 1,
-            part=Part(stream, number, count), unit_last=first + count - 1,
+            f"{stream}_part_{number}",
+            installer,
+            first + number - 1,
+            part=Part(stream, number, count),
+            unit_last=first + count - 1,
         )
         for number in range(1, count + 1)
-    ]  # fmt: skip
+    ]
 
 
 def test_parts_of_one_stream_live_beside_each_other(overlay):

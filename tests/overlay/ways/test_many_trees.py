@@ -59,11 +59,13 @@ def test_panes_are_striped_over_the_trees(world):
     assert counted(world, 4) == counted(world, 5) == set("abcdef")
     assert sorted(map(len, world.delivered_sites(4))) == [3, 3]
     assert {frozenset(sites) for sites in world.delivered_sites(4)} == {
-        frozenset("acd"), frozenset("bef")
-    }  # fmt: skip
+        frozenset("acd"),
+        frozenset("bef"),
+    }
     assert {frozenset(sites) for sites in world.delivered_sites(5)} == {
-        frozenset("cae"), frozenset("fbd")
-    }  # fmt: skip
+        frozenset("cae"),
+        frozenset("fbd"),
+    }
 
 
 def test_a_dead_parent_is_gone_around_on_another_tree(world):

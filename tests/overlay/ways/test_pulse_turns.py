@@ -281,8 +281,12 @@ def rooted_at(world, leaf: str) -> Tree:
 def test_twenty_roots_in_calm_need_no_last_resort_and_all_clocks_are_known(overlay) -> None:
     world, leaves = many_rooted(overlay, 20)
     world.run(60.0)
-    trees = {frozenset(pair) for pair in ((world.roster.sites[c].name, world.roster.sites[p].name)
-             for c, p in world.tree.parents)}  # fmt: skip
+    trees = {
+        frozenset(pair)
+        for pair in (
+            (world.roster.sites[c].name, world.roster.sites[p].name) for c, p in world.tree.parents
+        )
+    }
     for name, peer in world.peers.items():
         dialled = {frozenset((name, one.site)) for one in world.of(name, Dial)}
         assert dialled <= trees, f"{name} dials outside of all trees"

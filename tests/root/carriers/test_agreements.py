@@ -46,10 +46,14 @@ class Desk:
     ) -> None:
         self.told[site] += 1
         said = state(
-            QUERY, site, of=of, number=self.told[site],
+            QUERY,
+            site,
+            of=of,
+            number=self.told[site],
             digests=tuple(one for one in words if isinstance(one, BlockDigest)),
-            closes=tuple(one for one in words if isinstance(one, Closes)), **fields,
-        )  # fmt: skip
+            closes=tuple(one for one in words if isinstance(one, Closes)),
+            **fields,
+        )
         self.board.hear(said, since=1)
         self.agreements.hear(said, now_s=0.0)
 

@@ -121,8 +121,9 @@ def test_a_deadline_holds_for_windows_that_begin_with_its_pane() -> None:
     ends_s = [windows.spec.window_end_us(n) / 1e6 for n in (0, 1)]
     latest_s = [windows.answered_by_s(n) for n in (0, 1)]
     assert [at - end for at, end in zip(latest_s, ends_s, strict=True) if at is not None] == [
-        query.timing.deadline_s, 60.0,
-    ]  # fmt: skip
+        query.timing.deadline_s,
+        60.0,
+    ]
 
 
 def test_answers_that_wait_for_their_deadline_wait_from_the_pane_on() -> None:

@@ -45,9 +45,11 @@ def check_union(world: World) -> int:
     answers = [newest(world, part) for part in parts]
     windows = set.intersection(*(set(found) for found in answers))
     settled = [
-        window for window in windows if all(found[window].envelope.final for found in answers)
+        window
+        for window in windows
+        if all(found[window].envelope.final for found in answers)
         and all(found[window].envelope.exact for found in answers)
-    ]  # fmt: skip
+    ]
     asked = [
         world.truth.sites[site.ordinal]
         for site in world.scenario.roster.sites

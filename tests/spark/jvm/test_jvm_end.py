@@ -22,8 +22,12 @@ OUT = "Terminating due to java.lang.OutOfMemoryError: "
         (3, f"{OUT}Metaspace\n", Cause.METASPACE, "no room left for classes"),
         (3, f"{OUT}Compressed class space\n", Cause.METASPACE, "Compressed class space"),
         (3, f"{OUT}unable to create native thread: x\n", Cause.MEMORY, "ulimit"),
-        (1, "java.lang.VirtualMachineError: Out of space in CodeCache for adapters",
-         Cause.CODE_CACHE, "compiled code"),
+        (
+            1,
+            "java.lang.VirtualMachineError: Out of space in CodeCache for adapters",
+            Cause.CODE_CACHE,
+            "compiled code",
+        ),
         (-9, "at work\n", Cause.KILLED, r"SIGKILL.*dmesg"),
         (-15, "at work\n", Cause.KILLED, r"SIGTERM"),
         (-40, "at work\n", Cause.KILLED, r"killed"),
@@ -32,7 +36,7 @@ OUT = "Terminating due to java.lang.OutOfMemoryError: "
         (1, "first\nError: could not bind\n", Cause.ENDED, r"exit 1.*could not bind"),
         (0, "", Cause.ENDED, r"exit 0\)"),
     ],
-)  # fmt: skip
+)
 def test_a_jvm_tells_how_it_ended(code: int, words: str, cause: Cause, said: str) -> None:
     end = end_of(code, words, heap="512m")
     assert end.cause is cause

@@ -34,9 +34,15 @@ WELL = Vitals(
 )  # fmt: skip
 FULL = msgspec.structs.replace(WELL, code_bytes=90)
 LIMITS = KeeperLimits(
-    look_s=0.01, vitals_every_s=0.02, answer_s_max=5.0, drain_s_max=5.0, restart_s_min=0.01,
-    restart_s_max=0.05, steady_s=0.0, gone_s=0.5,
-)  # fmt: skip
+    look_s=0.01,
+    vitals_every_s=0.02,
+    answer_s_max=5.0,
+    drain_s_max=5.0,
+    restart_s_min=0.01,
+    restart_s_max=0.05,
+    steady_s=0.0,
+    gone_s=0.5,
+)
 
 
 class FakeSpark:
@@ -83,10 +89,13 @@ class Bench:
         self.vitals: Callable[[FakeSpark], Vitals] = lambda _: WELL
         self.collections = 0
         self.keeper = SparkKeeper(
-            self._start, told=self.events.append, limits=limits,
+            self._start,
+            told=self.events.append,
+            limits=limits,
             suspected=lambda work: work.queries[0] in self.suspected,
-            vitals=lambda running: self.vitals(cast(FakeSpark, running)), collect=self._collect,
-        )  # fmt: skip
+            vitals=lambda running: self.vitals(cast(FakeSpark, running)),
+            collect=self._collect,
+        )
 
     def _start(self) -> RunningSpark:
         if self.failing_starts:

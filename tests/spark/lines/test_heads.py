@@ -182,9 +182,14 @@ def test_a_disk_of_ours_that_is_full_is_no_fault_of_the_chunks(tmp_path: Path) -
 
 SCHEMA = b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}'
 AVRO = (
-    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema" + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
-    + SCHEMA + b"\x00" + b"S" * 16 + b"\x02\x02\x02" + b"S" * 16
-)  # fmt: skip
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema"
+    + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
+    + SCHEMA
+    + b"\x00"
+    + b"S" * 16
+    + b"\x02\x02\x02"
+    + b"S" * 16
+)
 """One block with the number 1."""
 
 

@@ -55,10 +55,16 @@ def _known(source: Source, row: dict[str, Any]) -> dict[str, Any]:
 COMMON = '127.0.0.1 - frank [10/Oct/2026:13:55:36 -0700] "GET /a.gif?x=1 HTTP/1.0" 200 2326'
 COMBINED = COMMON + ' "http://x.example/s" "Mozilla/4.08 [en] (Win98; \\"I\\")"'
 PLAIN = {
-    "client": "127.0.0.1", "user": "frank", "ts": at(2026, 10, 10, 20, 55, 36),
-    "request": "GET /a.gif?x=1 HTTP/1.0", "method": "GET", "path": "/a.gif?x=1",
-    "protocol": "HTTP/1.0", "status": 200, "bytes": 2326,
-}  # fmt: skip
+    "client": "127.0.0.1",
+    "user": "frank",
+    "ts": at(2026, 10, 10, 20, 55, 36),
+    "request": "GET /a.gif?x=1 HTTP/1.0",
+    "method": "GET",
+    "path": "/a.gif?x=1",
+    "protocol": "HTTP/1.0",
+    "status": 200,
+    "bytes": 2326,
+}
 REST = {"referer": "http://x.example/s", "agent": 'Mozilla/4.08 [en] (Win98; \\"I\\")'}
 
 
@@ -175,16 +181,23 @@ def test_cloudfront_brings_its_columns(spark: SparkSession) -> None:
     names = [column.name for column in source.fields]
     header = "#Fields: " + " ".join([*names, "c-port"])
     values = dict.fromkeys(names, "-") | {
-        "date": "2026-05-01", "time": "12:00:00", "sc-bytes": "17", "cs(User-Agent)": "a%20b",
+        "date": "2026-05-01",
+        "time": "12:00:00",
+        "sc-bytes": "17",
+        "cs(User-Agent)": "a%20b",
         "time-taken": "0.001",
-    }  # fmt: skip
+    }
     lines = ["#Version: 1.0", header, "\t".join([*values.values(), "443"])]
     assert records(spark, source, lines, header=header) == [
         {
-            "date": "2026-05-01", "time": "12:00:00", "sc-bytes": 17, "cs(User-Agent)": "a%20b",
-            "time-taken": 0.001, "event_time": at(2026, 5, 1, 12),
+            "date": "2026-05-01",
+            "time": "12:00:00",
+            "sc-bytes": 17,
+            "cs(User-Agent)": "a%20b",
+            "time-taken": 0.001,
+            "event_time": at(2026, 5, 1, 12),
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_logfmt_finds_values_by_their_names(spark: SparkSession) -> None:
@@ -195,17 +208,23 @@ def test_logfmt_finds_values_by_their_names(spark: SparkSession) -> None:
     t = {"ts": at(2026, 5, 1, 12)}
     lines = {
         "ts=2026-05-01T12:00:00Z level=info msg=hi n=1": {
-            **t, "level": "info", "msg": "hi", "n": 1,
+            **t,
+            "level": "info",
+            "msg": "hi",
+            "n": 1,
         },
         'level=warn msg="say \\"n=2\\" \\\\o" n=3 ts=2026-05-01T12:00:00Z flag': {
-            **t, "level": "warn", "msg": 'say "n=2" \\o', "n": 3,
+            **t,
+            "level": "warn",
+            "msg": 'say "n=2" \\o',
+            "n": 3,
         },
         'ts="2026-05-01T12:00:00Z" xa.b=1 a.b=2 level= msg=""': {**t, "a.b": "2"},
         "ts=2026-05-01T12:00:00Z n=1 n=2": {**t, "n": 1},
         "ts=2026-05-01T12:00:00Z n=x": BAD,
         'ts=2026-05-01T12:00:00Z msg="open': BAD,
         "only words": BAD,
-    }  # fmt: skip
+    }
     assert dict(zip(lines, records(spark, source, list(lines)), strict=True)) == lines
 
 
@@ -246,12 +265,18 @@ def test_fields_of_fixed_width(spark: SparkSession) -> None:
     )
     t = "2026-05-01T12:00:00Z"
     lines = {
-        f"{t}abc     7": {"name": "abc", "n": 7}, f"{t}äöü     7": {"name": "äöü", "n": 7},
-        f"{t}abc  1234": {"name": "abc", "n": 1234}, f"{t}abc  12345": BAD,
-        f"{t}abc  1": {"name": "abc", "n": 1}, f"{t}ab": BAD, f"{t}?       7  ": {"n": 7},
-        f"{t}abc     x": BAD, f"{t}abc      ": {"name": "abc"}, f"{t}abc   ": {"name": "abc"},
+        f"{t}abc     7": {"name": "abc", "n": 7},
+        f"{t}äöü     7": {"name": "äöü", "n": 7},
+        f"{t}abc  1234": {"name": "abc", "n": 1234},
+        f"{t}abc  12345": BAD,
+        f"{t}abc  1": {"name": "abc", "n": 1},
+        f"{t}ab": BAD,
+        f"{t}?       7  ": {"n": 7},
+        f"{t}abc     x": BAD,
+        f"{t}abc      ": {"name": "abc"},
+        f"{t}abc   ": {"name": "abc"},
         f"{t}abc  ": BAD,
-    }  # fmt: skip
+    }
     found = records(spark, source, [*lines, "-- a comment"])
     for one in found:
         if one != BAD:

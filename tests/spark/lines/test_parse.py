@@ -211,9 +211,16 @@ def test_fractions_of_an_epoch_are_kept_to_the_microsecond(spark: SparkSession) 
 
 def test_every_type_converts_or_refuses(spark: SparkSession) -> None:
     of = source(
-        SourceFormat.CSV, "ts timestamp", "flag boolean", "small tinyint", "big bigint",
-        "money decimal(10,2)", "day date", "raw binary", date_format="dd.MM.yyyy",
-    )  # fmt: skip
+        SourceFormat.CSV,
+        "ts timestamp",
+        "flag boolean",
+        "small tinyint",
+        "big bigint",
+        "money decimal(10,2)",
+        "day date",
+        "raw binary",
+        date_format="dd.MM.yyyy",
+    )
     good = f"{T},true,-128,9223372036854775807,12345678.90,01.05.2026,xyz"
     bad = [
         f"{T},maybe,1,1,1,01.05.2026,x",
@@ -280,9 +287,12 @@ def test_json_values_convert_like_fields_of_other_formats(spark: SparkSession) -
 
 def test_a_pattern_must_match_from_end_to_end(spark: SparkSession) -> None:
     of = source(
-        SourceFormat.REGEX, "ts timestamp", "name string", "n int",
+        SourceFormat.REGEX,
+        "ts timestamp",
+        "name string",
+        "n int",
         pattern=r"\[(\S+)\] (\w+)(?: (\d+))?",
-    )  # fmt: skip
+    )
     cases = {
         f"[{T}] a 1": ("a", 1),
         f"[{T}] a": ("a", None),
@@ -299,9 +309,12 @@ def test_a_pattern_must_match_from_end_to_end(spark: SparkSession) -> None:
 
 def test_named_groups_fill_the_columns_of_their_names(spark: SparkSession) -> None:
     of = source(
-        SourceFormat.REGEX, "ts timestamp", "name string", "n int",
+        SourceFormat.REGEX,
+        "ts timestamp",
+        "name string",
+        "n int",
         pattern=r"(?<n>\d+)\|(?<name>[^|]*)\|(?<ts>.*)",
-    )  # fmt: skip
+    )
     assert parsed(spark, of, [f"5|$2\\|{T}", f"x|a|{T}"]) == [("$2\\", 5), BAD]
 
 

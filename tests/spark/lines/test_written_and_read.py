@@ -107,8 +107,10 @@ def _delimited(
         options["null_value"] = null
         rows = [row for row in rows if row[1] != null] or [(EPOCH, None, 1, 1.0)]
     if form == "tsv":
-        rows = [(at, None if text is None else text.replace("\t", " "), *rest)
-                for at, text, *rest in rows]  # fmt: skip
+        rows = [
+            (at, None if text is None else text.replace("\t", " "), *rest)
+            for at, text, *rest in rows
+        ]
     lines = [_line([write(at), *rest], sign, null, is_quoted=form == "csv") for at, *rest in rows]
     bad = ["nothing", sign * 3, *(sign.join(values) for values in (
         ("soon", "a", "1", "1"), ("", "a", "1", "1"), (write(EPOCH), "a", "1", "1", "1"),
@@ -142,9 +144,12 @@ def _statement(form: str, options: dict[str, str]) -> str:
 
 
 @settings(
-    max_examples=5, deadline=None, derandomize=True, database=None,
+    max_examples=5,
+    deadline=None,
+    derandomize=True,
+    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)  # fmt: skip
+)
 @given(st.lists(tables(), min_size=8, max_size=12))
 @pytest.mark.parametrize("is_by_workers", [False, True], ids=["by the JVM", "by workers"])
 @pytest.mark.timeout(240)

@@ -184,7 +184,7 @@ FAILING = [
     ("make_date(2026, cast(count(bytes) AS INT), 1)", "[DATETIME_FIELD_OUT_OF_BOUNDS"),
     ("split_part('a,b', ',', cast(count(bytes) AS INT))", "[INVALID_INDEX_OF_ZERO]"),
     ("timestamp_seconds(cast(9223372036854775807 * (1 - count(bytes)) AS BIGINT))", "[DATETIME_OV"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("item", "reason"), FAILING)

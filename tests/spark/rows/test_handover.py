@@ -37,9 +37,12 @@ def table(query: Query, *rows: tuple[Any, ...]) -> pa.Table:
 
 
 def by_files(
-    spark: SparkSession, place: Path, query: Query, panes: dict[int, list[pa.Table]],
+    spark: SparkSession,
+    place: Path,
+    query: Query,
+    panes: dict[int, list[pa.Table]],
     windows: dict[int, Iterable[int]],
-) -> dict[int, WindowRows]:  # fmt: skip
+) -> dict[int, WindowRows]:
     """Groups of a window are merged by shares, as an agent does it for a large answer."""
     folder, shares = place / "groups", place / "shares"
     folder.mkdir()

@@ -150,9 +150,15 @@ def test_a_stream_is_asked_whether_it_runs_once_in_a_while(
     monkeypatch.setattr(source_stream, "time", SimpleNamespace(monotonic=lambda: now.s))
     monkeypatch.setattr(source_stream, "BatchRunner", lambda *_, **__: None)
     stream = SourceStream(
-        "hits", cast(Any, None), tmp_path, sites=dict, queries=lambda _: (),
-        commit_lock=cast(Any, None), batch_bytes_max=1, batch_rows_max=1,
-    )  # fmt: skip
+        "hits",
+        cast(Any, None),
+        tmp_path,
+        sites=dict,
+        queries=lambda _: (),
+        commit_lock=cast(Any, None),
+        batch_bytes_max=1,
+        batch_rows_max=1,
+    )
     query = MadeQuery()
     stream._stream = cast(Any, query)
     for _ in range(5):

@@ -201,8 +201,11 @@ def test_lines_of_json_that_sparks_reader_of_objects_would_take_are_counted(
         "CREATE SOURCE hits (ts TIMESTAMP, bytes BIGINT) "
         "WITH (format = 'json', path = '*.json', time = 'ts');\n"
     )
-    query = compiled("CREATE STREAM rows AS SELECT collect_list(bytes) AS ids FROM hits "
-                     "GROUP BY rows_window(10);", source)[0]  # fmt: skip
+    query = compiled(
+        "CREATE STREAM rows AS SELECT collect_list(bytes) AS ids FROM hits "
+        "GROUP BY rows_window(10);",
+        source,
+    )[0]
     inbox = ListInbox(tmp_path / "x", query.program.source)
     inbox.put(*(f'{{"ts": "2026-05-01T12:00:00Z", "bytes": {n}}}' for n in range(12)))
     (outcome,) = runner.run([SiteBatch("x", tuple(inbox.chunks), (query,))])

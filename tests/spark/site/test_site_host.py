@@ -247,8 +247,9 @@ def test_a_disk_that_stays_full_is_told_when_it_is_so_and_when_it_is_over(
         give(host, inbox, line(1))
         give(host, inbox, line(2))
     assert [one["why"] for one in lines if one["event"] == "commit waits"] == [
-        "no room", "no longer",
-    ]  # fmt: skip
+        "no room",
+        "no longer",
+    ]
 
 
 def test_a_failing_query_stops_neither_the_source_nor_the_others(

@@ -42,9 +42,14 @@ FIT = [line for line in LINES if is_row_a_line([line.encode("utf-8", "surrogatep
 def source(type_: str, **options: str) -> Source:
     columns = (Column("ts", "timestamp"), Column("n", "bigint"), Column("v", type_))
     return Source(
-        "s", columns, SourceFormat.JSON, "*", "ts",
-        options=tuple(options.items()), time_sql="timestamp_seconds(n)",
-    )  # fmt: skip
+        "s",
+        columns,
+        SourceFormat.JSON,
+        "*",
+        "ts",
+        options=tuple(options.items()),
+        time_sql="timestamp_seconds(n)",
+    )
 
 
 SOURCES = [

@@ -32,9 +32,14 @@ def source(type_: str, options: dict[str, str]) -> Source:
     """All records have the same time, which is in no line."""
     columns = (Column("ts", "timestamp"), Column("n", "bigint"), Column("v", type_))
     return Source(
-        "s", columns, SourceFormat.JSON, "*", "ts",
-        options=tuple(options.items()), time_sql="timestamp_seconds(0)",
-    )  # fmt: skip
+        "s",
+        columns,
+        SourceFormat.JSON,
+        "*",
+        "ts",
+        options=tuple(options.items()),
+        time_sql="timestamp_seconds(0)",
+    )
 
 
 def by_spark(spark: SparkSession, kind: str) -> list[tuple[bool, Any, Any]]:
@@ -116,8 +121,10 @@ def asked(tmp_path: Path, of: Source, lines: list[Any]) -> Reading | None:
 EVENTS = Source(
     "s",
     (Column("ts", "timestamp"), Column("name", "string"), Column("n", "bigint")),
-    SourceFormat.JSON, "*", "ts",
-)  # fmt: skip
+    SourceFormat.JSON,
+    "*",
+    "ts",
+)
 
 
 @pytest.mark.parametrize(("number", "name"), list(product([1, "1"], ["a", 5])))
@@ -142,9 +149,7 @@ def test_lines_most_of_which_would_come_back_are_the_jvms(tmp_path: Path, bad: o
 def test_values_that_lie_deeper_and_one_value_for_two_columns_are_the_jvms(tmp_path: Path) -> None:
     line = {"ts": "2026-05-01T12:00:00Z", "n": {"m": 1}, "name": "a"}
     for paths in ((("n", "n.m"),), (("n", "name"),)):
-        of = Source(
-            "s", EVENTS.columns, SourceFormat.JSON, "*", "ts", paths=paths
-        )  # fmt: skip
+        of = Source("s", EVENTS.columns, SourceFormat.JSON, "*", "ts", paths=paths)
         assert asked(tmp_path, of, [line]) is None
     of = Source("s", EVENTS.columns, SourceFormat.JSON, "*", "ts", paths=(("n", "m"),))
     reading = asked(tmp_path, of, [line | {"m": 5}])

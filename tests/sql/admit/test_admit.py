@@ -105,12 +105,14 @@ def test_what_the_compiler_writes_is_admitted(query: Query) -> None:
         (rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "SUM(bytes)"), "declared decimal(38,0)"),
         (rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "AVG(bytes)"), "avg does not merge"),
         (rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "ABS(bytes)"), "wanted an aggregate"),
-        (rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "MAX(CAST(bytes AS DECIMAL(38, 0)))"),
-         "max does not merge by sum"),
+        (
+            rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "MAX(CAST(bytes AS DECIMAL(38, 0)))"),
+            "max does not merge by sum",
+        ),
         (rewritten("SUM(CAST(bytes AS DECIMAL(38, 0)))", "SUM(domain)"), "sum takes a number"),
         (rewritten("bytes > 0", "bytes"), "AND takes boolean"),
     ],
-)  # fmt: skip
+)
 def test_a_site_part_that_the_compiler_would_not_write_is_refused(
     query: Query, message: str
 ) -> None:
@@ -145,13 +147,17 @@ def test_a_site_part_that_the_compiler_would_not_write_is_refused(
         (rerooted("SELECT *,", "SELECT *, 1 AS x,"), "wanted *, ROW_NUMBER() OVER"),
         (rerooted("`window`, d, n, mean FROM", "`window`, d, n FROM"), "wanted columns"),
         (changed(root_sql="SELECT 1 AS x"), "only the view panes may be read, not nothing"),
-        (changed(RANKED, root_sql=f"{DEEPER}({DEEPER}({DEEPER}({RANKED.program.root_sql})))"),
-         "wanted a subquery only to order"),
+        (
+            changed(RANKED, root_sql=f"{DEEPER}({DEEPER}({DEEPER}({RANKED.program.root_sql})))"),
+            "wanted a subquery only to order",
+        ),
         (changed(RANKED, output=RANKED.program.output[:-1]), "root part: wanted columns"),
-        (changed(RANKED, output=(*RANKED.program.output[:-1], Column("mean", "int"))),
-         "wanted columns"),
+        (
+            changed(RANKED, output=(*RANKED.program.output[:-1], Column("mean", "int"))),
+            "wanted columns",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_root_part_that_the_compiler_would_not_write_is_refused(
     query: Query, message: str
 ) -> None:

@@ -49,8 +49,11 @@ def test_a_source_under_a_name_of_its_own_is_read_as_it_is_declared() -> None:
         (CSV, COLUMNS.replace("client", "visitor"), "column 3 is called visitor, not client"),
         (CSV, COLUMNS.replace("client", "Client"), "column 3 is called Client, not client"),
         (CSV, COLUMNS.replace("client", "`CLIENT`"), "column 3 is called CLIENT, not client"),
-        (CSV, "ts TIMESTAMP, client STRING, site STRING, bytes BIGINT, ok BOOLEAN",
-         "column 2 is called client, not site"),
+        (
+            CSV,
+            "ts TIMESTAMP, client STRING, site STRING, bytes BIGINT, ok BOOLEAN",
+            "column 2 is called client, not site",
+        ),
         (CSV, "ts TIMESTAMP, site STRING", "it has 2 columns, not 5"),
         (CSV, COLUMNS + ", more STRING", "it has 6 columns, not 5"),
         (CSV, COLUMNS.replace("BIGINT", "STRING"), "column bytes is string, not bigint"),
@@ -64,10 +67,13 @@ def test_a_source_under_a_name_of_its_own_is_read_as_it_is_declared() -> None:
         (CSV + ", null_value = '-'", COLUMNS, "its option null_value is '-', not ''"),
         (CSV + ", timestamp_format = 'epoch_s'", COLUMNS, "_format is 'epoch_s', not 'iso'"),
         (CSV + ", date_format = 'yyyy'", COLUMNS, "its option date_format is 'yyyy', not 'iso'"),
-        (r"format = 'regex', path = 'a.log', time = 'ts', pattern = r'(.*?),(.*?),(.*)'",
-         "ts TIMESTAMP, site STRING, rest STRING", "its format is regex, not csv"),
+        (
+            r"format = 'regex', path = 'a.log', time = 'ts', pattern = r'(.*?),(.*?),(.*)'",
+            "ts TIMESTAMP, site STRING, rest STRING",
+            "its format is regex, not csv",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_csv_file_read_in_another_way_is_refused_with_the_declared_form(
     options: str, columns: str, message: str
 ) -> None:

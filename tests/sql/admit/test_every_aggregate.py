@@ -53,8 +53,10 @@ def asking(call: str) -> Query:
     select = f"SELECT {call} FILTER (WHERE yes) AS a, {call} AS b FROM r"
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s AS {select} GROUP BY window(ts, '10 seconds');",
-        root="a", installer="a", next_counter=1,
-    )  # fmt: skip
+        root="a",
+        installer="a",
+        next_counter=1,
+    )
     return query
 
 

@@ -17,8 +17,11 @@ def compiled(options: str, *, ends: bool = False) -> Query:
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         "SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '10 seconds');",
-        root="a", installer="a", next_counter=1, ends=ends,
-    )  # fmt: skip
+        root="a",
+        installer="a",
+        next_counter=1,
+        ends=ends,
+    )
     return query
 
 

@@ -26,8 +26,11 @@ def compiled(options: str, window: str = SLIDING, *, ends: bool = False) -> Quer
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         f"SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, {window});",
-        root="a", installer="a", next_counter=1, ends=ends,
-    )  # fmt: skip
+        root="a",
+        installer="a",
+        next_counter=1,
+        ends=ends,
+    )
     return query
 
 

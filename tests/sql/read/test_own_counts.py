@@ -32,8 +32,12 @@ def compiled(
     select = f"SELECT kind, count(*) AS n FROM wal WHERE lsn > 5 GROUP BY {grid}, kind"
     (query,) = compile_statements(
         f"{SOURCE.format(format=format)}CREATE STREAM writes {options}AS {select};",
-        root="hub", installer="hub", next_counter=1, now_us=10**15, ends=ends,
-    )  # fmt: skip
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        now_us=10**15,
+        ends=ends,
+    )
     return query
 
 

@@ -25,8 +25,12 @@ def compiled(options: str = "", *, ends: bool = False) -> Query:
     options = f"WITH ({options}) " if options else ""
     (query,) = compile_statements(
         f"{SOURCE}CREATE STREAM writes {options}AS {SELECT};",
-        root="hub", installer="hub", next_counter=1, now_us=10**15, ends=ends,
-    )  # fmt: skip
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        now_us=10**15,
+        ends=ends,
+    )
     return query
 
 

@@ -19,8 +19,11 @@ RANK = "row_number() OVER (PARTITION BY window ORDER BY {by})"
 def compiled(select: str) -> Query:
     (query,) = compile_statements(
         f"{SOURCE} CREATE STREAM s AS {select};",
-        root="hub", installer="hub", next_counter=1, begin="earliest",
-    )  # fmt: skip
+        root="hub",
+        installer="hub",
+        next_counter=1,
+        begin="earliest",
+    )
     return query
 
 

@@ -40,8 +40,10 @@ def refused(text: str, *, known: tuple[str, ...] = SITES) -> str:
 def test_a_stream_with_three_roots_is_three_queries() -> None:
     queries = parts()
     assert [query.id.name for query in queries] == [
-        "requests_part_1", "requests_part_2", "requests_part_3",
-    ]  # fmt: skip
+        "requests_part_1",
+        "requests_part_2",
+        "requests_part_3",
+    ]
     assert [query.root for query in queries] == ["oslo", "paris", "rome"]
     assert [query.part for query in queries] == [Part("requests", n, 3) for n in (1, 2, 3)]
     assert {query.stream for query in queries} == {"requests"}
@@ -62,8 +64,11 @@ def test_all_of_a_file_are_one_unit_whatever_the_number_of_roots() -> None:
         f"CREATE STREAM three AS {SELECT};"
     )
     assert [str(query.id) for query in queries] == [
-        "one@hub#4", "two_part_1@hub#5", "two_part_2@hub#6", "three@hub#7",
-    ]  # fmt: skip
+        "one@hub#4",
+        "two_part_1@hub#5",
+        "two_part_2@hub#6",
+        "three@hub#7",
+    ]
     assert {query.unit_last for query in queries} == {7}
     assert len({query.unit for query in queries}) == 1
 
@@ -120,12 +125,15 @@ def test_there_is_a_limit_to_roots() -> None:
 @pytest.mark.parametrize(
     ("select", "place", "message"),
     [
-        ("SELECT count(*) FROM access GROUP BY window(ts, '10s')", "3:31",
-         "2 roots deal out the groups of an answer among them"),
+        (
+            "SELECT count(*) FROM access GROUP BY window(ts, '10s')",
+            "3:31",
+            "2 roots deal out the groups of an answer among them",
+        ),
         (f"{SELECT} ORDER BY n DESC", "4:86", "ORDER BY with 2 roots: each sees its own groups"),
         (f"{SELECT} LIMIT 3", "4:83", "LIMIT with 2 roots: each sees its own groups alone"),
     ],
-)  # fmt: skip
+)
 def test_what_needs_all_groups_in_one_place_is_refused(
     select: str, place: str, message: str
 ) -> None:
@@ -146,8 +154,10 @@ def test_what_a_part_is_called_must_be_free() -> None:
     assert "give the stream a shorter one" in refused(several.replace("STREAM s", f"STREAM {long}"))
 
 
-PART = parts("SELECT domain, status, sum(bytes) AS total FROM access WHERE bytes > 0 "
-             "GROUP BY window(ts, '10s'), domain, status")[1]  # fmt: skip
+PART = parts(
+    "SELECT domain, status, sum(bytes) AS total FROM access WHERE bytes > 0 "
+    "GROUP BY window(ts, '10s'), domain, status"
+)[1]
 BELONGS = " AND PMOD(XXHASH64(domain, status), 3) = 1"
 
 
@@ -186,7 +196,7 @@ def test_a_part_is_admitted_also_after_a_journey() -> None:
         (changed(part=Part("requests", 2, 1)), "part: wanted one of 2 to"),
         (changed(part=Part("requests", 2, PARTS_MAX + 1)), "part: wanted one of 2 to"),
     ],
-)  # fmt: skip
+)
 def test_no_other_division_of_the_groups_gets_in(query: Query, message: str) -> None:
     with pytest.raises(QueryRefused) as caught:
         check_query(query, Policy())

@@ -93,7 +93,7 @@ def test_patterns_are_sound_where_spark_takes_them(spark: SparkSession) -> None:
         (r"host LIKE 'a\\b'", "stands before %, _ or itself"),
         ("host LIKE 'a/b' ESCAPE '/'", "stands before %, _ or itself"),
     ],
-)  # fmt: skip
+)
 def test_a_literal_by_which_every_batch_would_fail_is_refused(sql: str, message: str) -> None:
     with pytest.raises(Objection) as caught:
         check_literals(parse_expression(sql))

@@ -291,28 +291,40 @@ NESTED = [
     "CAST(span AS STRING)", "CAST(ts AS TIMESTAMP_NTZ)",
 ]  # fmt: skip
 LAMBDAS = [
-    "transform(nums, x -> x + 1)", "transform(nums, (x, i) -> x * i * 1.5)",
-    "transform(people, p -> p.age)", "transform(people, p -> named_struct('n', p.name, 'a', 1L))",
-    "filter(tags, t -> t LIKE 'a%')", "filter(nums, (x, i) -> x > i)",
-    "exists(nums, x -> x > whole)", "forall(people, p -> p.age > 17)",
-    "aggregate(nums, 0, (sum, x) -> sum + x)", "reduce(bigs, 0L, (sum, x) -> sum + x)",
+    "transform(nums, x -> x + 1)",
+    "transform(nums, (x, i) -> x * i * 1.5)",
+    "transform(people, p -> p.age)",
+    "transform(people, p -> named_struct('n', p.name, 'a', 1L))",
+    "filter(tags, t -> t LIKE 'a%')",
+    "filter(nums, (x, i) -> x > i)",
+    "exists(nums, x -> x > whole)",
+    "forall(people, p -> p.age > 17)",
+    "aggregate(nums, 0, (sum, x) -> sum + x)",
+    "reduce(bigs, 0L, (sum, x) -> sum + x)",
     "aggregate(nums, 0.5D, (sum, x) -> sum + x, sum -> CAST(sum AS STRING))",
     "aggregate(nums, named_struct('n', 0, 'm', 0), (s, x) -> named_struct('n', s.n + 1, 'm', x))",
     "array_sort(nums, (a, b) -> CASE WHEN a < b THEN 1 WHEN a > b THEN -1 ELSE 0 END)",
     "zip_with(nums, tags, (x, t) -> concat(t, CAST(x AS STRING)))",
-    "map_filter(counts, (k, v) -> v > 1)", "transform_keys(counts, (k, v) -> length(k))",
+    "map_filter(counts, (k, v) -> v > 1)",
+    "transform_keys(counts, (k, v) -> length(k))",
     "transform_values(counts, (k, v) -> v / 2)",
     "map_zip_with(counts, counts, (k, v, w) -> coalesce(v, 0) + coalesce(w, 0))",
     "transform(grid, row -> aggregate(row, 0, (sum, x) -> sum + x))",
-    "transform(grid, row -> transform(row, x -> x * 2))", "size(filter(tags, t -> t = word))",
-]  # fmt: skip
+    "transform(grid, row -> transform(row, x -> x * 2))",
+    "size(filter(tags, t -> t = word))",
+]
 MOMENTS = ["day_", "ts", "local", "span", "months"]
 LENGTHS = [
-    "INTERVAL 5 MINUTES", "INTERVAL '1' DAY", "INTERVAL 2 WEEKS",
+    "INTERVAL 5 MINUTES",
+    "INTERVAL '1' DAY",
+    "INTERVAL 2 WEEKS",
     "INTERVAL '1 02:30' DAY TO MINUTE",
-    "INTERVAL '1-6' YEAR TO MONTH", "INTERVAL 3 MONTHS", "INTERVAL '1.5' SECOND",
-    "INTERVAL '-2' HOURS", "INTERVAL 20 MILLISECONDS",
-]  # fmt: skip
+    "INTERVAL '1-6' YEAR TO MONTH",
+    "INTERVAL 3 MONTHS",
+    "INTERVAL '1.5' SECOND",
+    "INTERVAL '-2' HOURS",
+    "INTERVAL 20 MILLISECONDS",
+]
 
 
 @pytest.mark.spark

@@ -50,7 +50,7 @@ def objection(sql: str) -> str:
         ("repeat(host, 999) LIKE 'a%'", "999 copies"),
         ("host IN (repeat(path, 999))", "999 copies"),
     ],
-)  # fmt: skip
+)
 def test_what_may_become_too_large_is_refused(sql: str, message: str) -> None:
     assert message in objection(sql)
 
@@ -76,7 +76,7 @@ def test_what_may_become_too_large_is_refused(sql: str, message: str) -> None:
         "substring(host, 1, n)",
         "CASE WHEN n > 0 THEN host ELSE path END || '!'",
     ],
-)  # fmt: skip
+)
 def test_what_people_write_passes(sql: str) -> None:
     assert objection(sql) == ""
 
@@ -118,7 +118,7 @@ def lambda_objection(sql: str) -> str:
         ("regexp_extract_all(host, '(?=(.*))', 1)", "looks ahead or behind"),
         ("transform(tags, a -> transform(tags, b -> exists(tags, c -> c = b)))", "at most 2 deep"),
     ],
-)  # fmt: skip
+)
 def test_an_array_may_not_multiply_a_record_by_a_record(sql: str, message: str) -> None:
     assert message in lambda_objection(sql)
 

@@ -141,26 +141,31 @@ def test_a_growing_state_of_sessions_is_underlined() -> None:
 WARNED = {
     "a key that is a timestamp": (
         "SELECT ts, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), ts",
-        "ts", "is a timestamp",
+        "ts",
+        "is a timestamp",
     ),
     "a key that is a double": (
         "SELECT ms, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), ms",
-        "ms", "write round(ms, 2)",
+        "ms",
+        "write round(ms, 2)",
     ),
     "LIMIT without ORDER BY": (
         "SELECT domain, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), domain LIMIT 5",
-        "5", "with ORDER BY",
+        "5",
+        "with ORDER BY",
     ),
     "LIMIT by the window alone": (
         "SELECT domain, count(*) AS n FROM access GROUP BY window(ts, '1 minute'), domain "
         "ORDER BY window LIMIT 5",
-        "5", "with ORDER BY",
+        "5",
+        "with ORDER BY",
     ),
     "a comparison with NULL": (
         "SELECT count(*) AS n FROM access WHERE domain = NULL GROUP BY window(ts, '1 minute')",
-        "domain", "write IS NULL",
+        "domain",
+        "write IS NULL",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", WARNED)

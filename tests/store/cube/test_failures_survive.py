@@ -121,8 +121,9 @@ def test_a_failure_counts_once_however_often_the_process_ends(user: CubeUser) ->
 
 def test_a_loss_is_told_until_the_record_of_every_query_knows_of_it(user: CubeUser) -> None:
     first, second = query_from(0), query_from(0, counter=2)
-    user.cube.write([Remember(id_, EdgeRecord(first_pane=0, source=SOURCE))
-                     for id_ in (QUERY, SECOND)])  # fmt: skip
+    user.cube.write(
+        [Remember(id_, EdgeRecord(first_pane=0, source=SOURCE)) for id_ in (QUERY, SECOND)]
+    )
     cut = user.cut_input()
     user.cube.cuts.quarantine(SOURCE, cut)
     state = user.cube.cuts.state(SOURCE)

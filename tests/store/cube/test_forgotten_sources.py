@@ -197,8 +197,11 @@ def test_a_cube_of_the_first_version_is_taken_over_whole(user: CubeUser) -> None
     assert (user.cube.restore(), user.cube.incarnation, user.cube.cuts.pending(SOURCE)) == before
     new = user.cube.cuts.state(SOURCE)
     assert (new.id, new.epoch, new.last_cut, new.committed_cut) == (
-        state.id, state.epoch, state.last_cut, state.committed_cut,
-    )  # fmt: skip
+        state.id,
+        state.epoch,
+        state.last_cut,
+        state.committed_cut,
+    )
     assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
     user.commit((6, "/b", 3), epoch=user.cube.cuts.begin_epoch(SOURCE), batch_id=0)
     user.make_updates(6)

@@ -77,8 +77,11 @@ def test_a_state_has_the_last_records_up_to_its_end_each_group_once(site: StateU
     site.read((0, "a"), (0, "b"), (1, "a"), (1, "a"), (3, "c"))
     made = site.close(0, 1, 2, 3)
     assert [(one.pane, one.first_update, one.last_update) for one in made] == [
-        (0, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1),
-    ]  # fmt: skip
+        (0, 1, 1),
+        (1, 1, 1),
+        (2, 1, 1),
+        (3, 1, 1),
+    ]
     assert [site.state(pane) for pane in range(4)] == [
         {"a": 1, "b": 1},
         {"b": 1, "a": 2},

@@ -53,9 +53,9 @@ def test_a_directory_whose_files_are_read_is_not_named(logs: Path) -> None:
 def test_a_follower_counts_all_that_it_does_not_read(open_cube: Open, logs: Path) -> None:
     for number in range(REFUSED_SHOWN_MAX + 7):
         (logs / f"old{number}.log.lz4").write_bytes(b"?")
-    poll = LogFollower(
-        open_cube().cube.cuts, source=SOURCE, directory=logs, pattern="*.log*"
-    ).poll(now_s=5.0)  # fmt: skip
+    poll = LogFollower(open_cube().cube.cuts, source=SOURCE, directory=logs, pattern="*.log*").poll(
+        now_s=5.0
+    )
     assert len(poll.refused) == REFUSED_SHOWN_MAX
     assert poll.refused_count == REFUSED_SHOWN_MAX + 7 + 4
 

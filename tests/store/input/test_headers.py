@@ -33,8 +33,11 @@ def test_every_chunk_of_a_growing_file_has_its_header(follow: Callable[..., Foll
     one.write("b.log", "7,8\n")
     one.poll()
     assert heads(one) == [
-        ("x,y", "x,y\n1,2\n"), ("y,x", "y,x\n3,4\n"), ("x,y", "5,6\n"), ("y,x", "7,8\n"),
-    ]  # fmt: skip
+        ("x,y", "x,y\n1,2\n"),
+        ("y,x", "y,x\n3,4\n"),
+        ("x,y", "5,6\n"),
+        ("y,x", "7,8\n"),
+    ]
 
 
 def test_a_file_begun_at_its_end_has_the_header_of_its_beginning(

@@ -30,9 +30,14 @@ FORMS = {
 }
 SCHEMA = b'{"type":"record","name":"r","fields":[{"name":"value","type":"long"}]}'
 AVRO = (
-    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema" + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
-    + SCHEMA + b"\x00" + b"S" * 16 + b"\x02\x02\x02" + b"S" * 16
-)  # fmt: skip
+    b"Obj\x01\x04\x14avro.codec\x08null\x16avro.schema"
+    + bytes([2 * len(SCHEMA) & 0x7F | 0x80, 1])
+    + SCHEMA
+    + b"\x00"
+    + b"S" * 16
+    + b"\x02\x02\x02"
+    + b"S" * 16
+)
 
 
 def write(path: Path, kind: str, table: dict[str, Any] | None = None) -> bytes:

@@ -544,9 +544,15 @@ def test_an_agreement_that_can_not_be_read_is_named(open_ledger: Open) -> None:
 # Each revision once
 
 STEPS = [
-    ("write_new", 0), ("write_new", 1), ("sync_file", 0), ("sync_file", 1), ("sync_directory", 0),
-    ("rename", 0), ("rename", 1), ("sync_directory", 1),
-]  # fmt: skip
+    ("write_new", 0),
+    ("write_new", 1),
+    ("sync_file", 0),
+    ("sync_file", 1),
+    ("sync_directory", 0),
+    ("rename", 0),
+    ("rename", 1),
+    ("sync_directory", 1),
+]
 
 
 def revisions(directory: Path) -> Counter[tuple[int, int]]:

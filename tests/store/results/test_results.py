@@ -38,8 +38,11 @@ def test_headers_carry_the_whole_envelope_and_flat_columns(directory: Path) -> N
     assert headers.schema.equals(HEADER_SCHEMA)
     first, second = headers.to_pylist()
     assert (first["seq"], first["window"], first["rows"], first["missing_sites"]) == (
-        1, 5, 1, ["oslo"],
-    )  # fmt: skip
+        1,
+        5,
+        1,
+        ["oslo"],
+    )
     assert first["window_start"].timestamp() * 1e6 == one.envelope.start_us
     assert (second["rows"], second["exact"]) == (0, True)
     assert reader.envelopes(1) == [one.stamped(), answer(6).stamped()]
@@ -50,9 +53,16 @@ def test_rows_carry_a_short_form_and_come_in_the_order_of_headers(directory: Pat
     ResultsWriter(directory).publish(answers)
     rows = pq.read_table(directory / "rows-000000000001.parquet")
     assert rows.schema.names == [
-        "window_start", "window_end", "revision", "exact", "final", "expected", "covered",
-        "page", "n",
-    ]  # fmt: skip
+        "window_start",
+        "window_end",
+        "revision",
+        "exact",
+        "final",
+        "expected",
+        "covered",
+        "page",
+        "n",
+    ]
     assert rows["page"].to_pylist() == ["/b", "/a", "/c"]
     assert rows["revision"].to_pylist() == [1, 2, 2]
     assert rows["final"].to_pylist() == [True, False, False]

@@ -52,10 +52,18 @@ def results(tmp_path: Path) -> Path:
     """
     writer = ResultsWriter(tmp_path / "revenue")
     of = {"counter": 1}
-    writer.publish([published(7, 1, {"page": ["a", "b"], "n": [1, 2]}, **of),
-                    published(8, 1, {"page": ["c"], "n": [3]}, **of)])  # fmt: skip
-    writer.publish([published(8, 2, {"page": ["c"], "n": [4]}, **of),
-                    published(9, 1, {"page": ["d"], "n": [5]}, **of)])  # fmt: skip
+    writer.publish(
+        [
+            published(7, 1, {"page": ["a", "b"], "n": [1, 2]}, **of),
+            published(8, 1, {"page": ["c"], "n": [3]}, **of),
+        ]
+    )
+    writer.publish(
+        [
+            published(8, 2, {"page": ["c"], "n": [4]}, **of),
+            published(9, 1, {"page": ["d"], "n": [5]}, **of),
+        ]
+    )
     writer.publish([published(7, 2, {}, **of)])
     red = {"page": ["c"], "n": [9], "colour": ["red"]}
     writer.publish([published(8, 1, red, counter=2)])

@@ -444,11 +444,15 @@ class Liar:
         if known is None:
             return None
         lie = Alter(
-            id=known.query.id, installer=self.site, counter=1,
+            id=known.query.id,
+            installer=self.site,
+            counter=1,
             number=self._random.choice((1, 2, 1 << 53)),
             first_pane=self._random.choice((known.query.begin_pane or 0, 1 - FOREVER, FOREVER)),
-            settings=Settings(deadline_s=0.0), operator=OPERATOR, proof=known.proof,
-        )  # fmt: skip
+            settings=Settings(deadline_s=0.0),
+            operator=OPERATOR,
+            proof=known.proof,
+        )
         if self._random.random() < 0.5:
             forged = self._signatures.sign_command(lie)
             assert isinstance(forged, Alter)

@@ -24,9 +24,7 @@ from headwater.sql.read.long_forms import long_form
 
 TOKENS_MAX = 20_000
 """A text with more is refused before it is parsed."""
-UNIT_FUNCTIONS = (
-    "date_add", "dateadd", "timestampadd", "date_diff", "datediff", "timestampdiff",
-)  # fmt: skip
+UNIT_FUNCTIONS = ("date_add", "dateadd", "timestampadd", "date_diff", "datediff", "timestampdiff")
 """Of three arguments, their first is the word for a unit."""
 NESTING_MAX = 64
 """Brackets within brackets; sqlglot descends by recursion."""

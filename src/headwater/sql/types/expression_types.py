@@ -61,10 +61,8 @@ UNIT_FUNCTIONS = {
     **dict.fromkeys(("date_diff", "datediff", "timestampdiff"), "bigint"),
 }
 """With a word for the unit as their first argument, and what they then yield."""
-UNITS = (
-    "MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "DAYOFYEAR", "WEEK", "MONTH",
-    "QUARTER", "YEAR",
-)  # fmt: skip
+CLOCK_UNITS = ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR")
+UNITS = (*CLOCK_UNITS, "DAY", "DAYOFYEAR", "WEEK", "MONTH", "QUARTER", "YEAR")
 PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
 BITWISE = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 

@@ -25,9 +25,10 @@ _FIELDS = {
     **{field.upper(): field for field in (*DAY_TIME, *YEAR_MONTH)},
 }
 _AMOUNTS = {
-    "day": r"\d{1,9}", "hour": r"\d{1,9}", "minute": r"\d{1,9}", "second": r"\d{1,9}(\.\d{1,9})?",
-    "year": r"\d{1,6}", "month": r"\d{1,6}",
-}  # fmt: skip
+    **dict.fromkeys(("day", "hour", "minute"), r"\d{1,9}"),
+    "second": r"\d{1,9}(\.\d{1,9})?",
+    **dict.fromkeys(("year", "month"), r"\d{1,6}"),
+}
 _SPANS = {
     ("year", "month"): r"\d{1,6}-\d{1,2}",
     ("day", "hour"): r"\d{1,9} \d{1,2}",

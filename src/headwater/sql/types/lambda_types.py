@@ -48,7 +48,9 @@ FORMS: dict[str, Form] = {
     ),
     "array_sort": Form(
         "array_sort(xs, (a, b) -> CASE WHEN a < b THEN -1 WHEN a > b THEN 1 ELSE 0 END)",
-        ("array", "e e"), "{0}", {1: "int"},
+        ("array", "e e"),
+        "{0}",
+        {1: "int"},
     ),
     "zip_with": Form("zip_with(xs, ys, (x, y) -> x + y)", ("array", "array", "e f"), "array<{2}>"),
     "map_filter": Form("map_filter(m, (k, v) -> v > 0)", ("map", "k v"), "{0}", {1: "boolean"}),
@@ -57,7 +59,7 @@ FORMS: dict[str, Form] = {
     "map_zip_with": Form(
         "map_zip_with(m, n, (k, v, w) -> v + w)", ("map", "map", "k v w"), "map<k,{2}>"
     ),
-}  # fmt: skip
+}
 FORMS["reduce"] = FORMS["aggregate"]
 ANY = ("array", "map", "any")
 

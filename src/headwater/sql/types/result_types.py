@@ -49,9 +49,13 @@ PARTS = {
 """What can be taken out of a time, by every name that Spark has for it."""
 _PART = {name: part for part, names in PARTS.items() for name in names}
 _OF_INTERVALS = {
-    "year": "int", "month": "tinyint", "day": "int", "hour": "tinyint", "minute": "tinyint",
+    "year": "int",
+    "month": "tinyint",
+    "day": "int",
+    "hour": "tinyint",
+    "minute": "tinyint",
     "second": "decimal(8,6)",
-}  # fmt: skip
+}
 
 
 def result_type(rule: str, call: exp.Anonymous, types: Types) -> str | None:

@@ -49,10 +49,13 @@ NUMBER_DIGITS_MAX = 400
 
 TEXTS = ("string", "binary", "variant")
 EITHER = ("coalesce", "elt", "greatest", "if", "ifnull", "least", "nullif", "nvl", "nvl2")
+_TWOFOLD = ("base64", "hex", "quote", "to_base32", "to_csv")
+_FOURFOLD = ("encode", "mask", "parse_json", "try_parse_json")
 GROWING = {
-    "base64": 2, "decode": 3, "encode": 4, "hex": 2, "mask": 4, "parse_json": 4, "quote": 2,
-    "to_base32": 2, "to_csv": 2, "try_parse_json": 4, "url_encode": 3,
-}  # fmt: skip
+    **dict.fromkeys(_TWOFOLD, 2),
+    **dict.fromkeys(("decode", "url_encode"), 3),
+    **dict.fromkeys(_FOURFOLD, 4),
+}
 """Bytes of the result for each byte of the arguments."""
 GROUP_TWICE = re.compile(r"\(\?<?=")
 """A group in it may hold the same piece of a text again and again."""

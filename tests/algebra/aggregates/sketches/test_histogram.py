@@ -118,12 +118,19 @@ def test_a_percentile_is_within_the_bound_of_the_value_at_its_place(
 @pytest.mark.parametrize(
     ("made", "number"),
     [
-        (pa.int8(), -128), (pa.int8(), 127), (pa.int16(), 2**15 - 1), (pa.int32(), -(2**31)),
-        (pa.int64(), 2**63 - 1), (pa.int64(), -(2**63)), (pa.decimal128(38, 0), 10**38 - 1),
-        (pa.decimal128(10, 2), 99_999_999.99), (pa.float32(), 3.4028234e38),
-        (pa.float64(), 1.7976931348623157e308), (pa.float64(), 5e-324),
+        (pa.int8(), -128),
+        (pa.int8(), 127),
+        (pa.int16(), 2**15 - 1),
+        (pa.int32(), -(2**31)),
+        (pa.int64(), 2**63 - 1),
+        (pa.int64(), -(2**63)),
+        (pa.decimal128(38, 0), 10**38 - 1),
+        (pa.decimal128(10, 2), 99_999_999.99),
+        (pa.float32(), 3.4028234e38),
+        (pa.float64(), 1.7976931348623157e308),
+        (pa.float64(), 5e-324),
     ],
-)  # fmt: skip
+)
 def test_a_percentile_stays_within_its_type_at_the_ends_of_it(
     made: pa.DataType, number: float
 ) -> None:

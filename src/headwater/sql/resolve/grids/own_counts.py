@@ -22,10 +22,18 @@ _SHAPES = {
     BYTES_WINDOW: f"{BYTES_WINDOW}('64 MB') or {BYTES_WINDOW}('64 MB', '16 MB')",
 }
 _SIZES = {
-    "b": 1, "byte": 1, "bytes": 1,
-    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
-}  # fmt: skip
+    "b": 1,
+    "byte": 1,
+    "bytes": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
 
 
 def is_own_count_call(node: exp.Expr) -> bool:
