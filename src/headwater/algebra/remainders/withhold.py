@@ -68,8 +68,8 @@ class Rehearsed(msgspec.Struct, frozen=True):
 def withhold(
     rows: pa.Table, allowance: Allowance, *, early: Sequence[pa.Table] = ()
 ) -> Withheld | None:
-    """None: all of them are sent. Of several groups one is sent in any case: the pane then has an
-    update, which its close is told with. ``early`` is what was sent of the pane before, which a
+    """None: all of them are sent. Where none of them must be, the pane has an update without rows,
+    which its close is told with. ``early`` is what was sent of the pane before, which a
     share of the site's total is a share of as well; of a group only what is unsent can stay."""
     columns = allowance.tolerance.columns
     values = [doubles(rows, one.partial) for one in columns]
@@ -81,11 +81,11 @@ def withhold(
         _allowed(one, np.concatenate([sent, v]), allowance)
         for one, sent, v in zip(columns, before, values, strict=True)
     ]
-    if rows.num_rows < 2 or not all(most > 0.0 for most in allowed):
+    if not rows.num_rows or not all(most > 0.0 for most in allowed):
         return None
     excess = np.max([np.abs(v) / most for v, most in zip(values, allowed, strict=True)], axis=0)
     order = np.argsort(-excess, kind="stable")
-    sent = max(1, int(np.count_nonzero(excess > 1.0)))
+    sent = int(np.count_nonzero(excess > 1.0))
     if sent == rows.num_rows:
         return None
     rest = np.sort(order[sent:])
