@@ -12,6 +12,7 @@ from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withholding import Floats
 
+NOTHING = Remainder()
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
 
@@ -78,7 +79,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
         return self.keys > 0
 
     def lines(self) -> Iterable[str]:
-        """For people, a sentence each."""
+        """For people, a sentence each; nothing where nothing was kept back."""
         if not self:
             return
         yield from (one.text() for one in self.columns)
@@ -87,15 +88,26 @@ class StatedErrors(msgspec.Struct, frozen=True):
         if self.uncertain is not None:
             yield self.uncertain.text()
 
+    def all_lines(self) -> Iterable[str]:
+        """The same, and what was asked where nothing was kept back."""
+        if self or not self.columns:
+            yield from self.lines()
+            return
+        asked = ", ".join(f"{one.column} {one.asked}" for one in self.columns)
+        yield f"nothing kept back (error asked: {asked})"
+
 
 NONE_STATED = StatedErrors()
 
 
 def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
     """``tolerances`` are those by which it was kept back: of several, as after settings were
-    altered, no column was asked for more than the weakest of them says."""
+    altered, no column was asked for more than the weakest of them says. Where nothing was kept
+    back, what was asked is stated with an error of 0."""
+    if not withheld and tolerances:
+        withheld = (NOTHING,) * len(tolerances[0].columns)
     fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
-    if not fitting or not withheld:
+    if not fitting:
         return NONE_STATED
     by_column = zip(*(one.columns for one in fitting), strict=True)
     columns = tuple(map(_stated, by_column, withheld))
@@ -158,4 +170,6 @@ def uncertain_rows(stated: StatedErrors, values: Floats) -> UncertainRows | None
 
 def _share(remainder: Remainder) -> float:
     """Of the total of the sites and panes that have withheld something: at most that of all."""
+    if not remainder:
+        return 0.0
     return remainder.largest / remainder.of if remainder.of > 0.0 else 1.0
