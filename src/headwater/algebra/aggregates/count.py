@@ -17,5 +17,9 @@ def split_count_if(types: tuple[str, ...]) -> Split:
     return Split("bigint", (counted,))
 
 
-COUNT = Aggregate("count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True)
-COUNT_IF = Aggregate("count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True)
+COUNT = Aggregate(
+    "count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True, scales=True
+)
+COUNT_IF = Aggregate(
+    "count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True, scales=True
+)

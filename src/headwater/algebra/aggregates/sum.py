@@ -83,5 +83,5 @@ def summed(name: str, argument: str) -> PartialColumn:
     return PartialColumn("sum", decimal_type(DECIMAL_DIGITS_MAX, digits[1]), site)
 
 
-SUM = Aggregate("sum", SUMS, split_sum, ("sum",), makes_one_of_many=True)
-TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True)
+SUM = Aggregate("sum", SUMS, split_sum, ("sum",), makes_one_of_many=True, scales=True)
+TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True, scales=True)

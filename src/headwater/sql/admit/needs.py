@@ -75,6 +75,8 @@ ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 FIDELITY = "option fidelity"
 """A root that does not know it would wait for everything, and give rows below the demand."""
+RANDOM = "option fidelity random"
+"""A site that does not know it would send all panes, and a root would wait for them."""
 
 
 LAST_ROWS = "grid last rows"
@@ -100,7 +102,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER, FIDELITY}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER, FIDELITY, RANDOM}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -141,6 +143,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.tolerates is None else {ERROR})
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
+        | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))
 
