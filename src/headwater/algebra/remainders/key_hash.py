@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from headwater.algebra.rows.nested_keys import key_for_grouping, nested_key
+from headwater.algebra.rows.nested_keys import any_key, key_for_grouping
 
 Hashes: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -41,7 +41,7 @@ def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
     """
     if not keys or not rows.num_rows:
         return np.zeros(rows.num_rows, dtype=np.int64)
-    columns = [_comparable(rows.column(key)) for key in keys]
+    columns = [any_key(rows.column(key)) for key in keys]
     names = [str(n) for n in range(len(columns))]
     table = pa.table([*columns, pa.array(np.arange(rows.num_rows))], names=[*names, "row"])
     listed = table.group_by(names, use_threads=False).aggregate([("row", "list")])
@@ -64,10 +64,6 @@ def group_hashes(rows: pa.Table, keys: Sequence[str]) -> Hashes:
         column = rows.column(key).combine_chunks()
         found = _mixed(found * np.uint64(_BASE) + _words(column))
     return found
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    return nested_key(column) if pa.types.is_nested(column.type) else key_for_grouping(column)
 
 
 def _words(column: pa.Array | pa.ChunkedArray) -> Hashes:
