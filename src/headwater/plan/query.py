@@ -15,10 +15,12 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.coverage import EARLY_UPDATES_MAX
-from headwater.algebra.demand import Demand
+from headwater.algebra.demand import Chance, Demand
+from headwater.algebra.pane_draw import PaneDraw, pane_draw
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
+from headwater.algebra.rows.columns import Folding, hidden_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
@@ -174,10 +176,13 @@ class Query(msgspec.Struct, frozen=True):
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
-        fault = tolerance.fault({one.name: one.merge for one in self.program.partials})
+        partials = {one.name: one.merge for one in self.program.partials}
+        fault = tolerance.fault(partials, [key.name for key in hidden_keys(self.program)])
         if fault is not None:
             raise ValueError(f"{where}: {fault}")
-        has_groups = self.program.folding is msgspec.UNSET and self.program.first is msgspec.UNSET
+        folding = self.program.folding
+        is_coarser = isinstance(folding, Folding) and bool(folding.sets)
+        has_groups = not is_coarser and self.program.first is msgspec.UNSET
         if not has_groups or self.holds_states or self.sessions is not msgspec.UNSET:
             raise ValueError(f"{where}: wanted groups of a window, neither states nor sessions")
 
@@ -341,6 +346,19 @@ class Query(msgspec.Struct, frozen=True):
         """The same, where anything goes by it: a finite input is read to its end, and its answers
         are made of all of it."""
         return None if self.ends else self.demanded
+
+    @property
+    def draw(self) -> PaneDraw | None:
+        """Which panes it takes; None: all of them."""
+        demand, panes = self.awaited_demand, self.window.panes_per_window
+        if demand is None or not demand.is_random:
+            return None
+        return pane_draw(
+            str(self.id),
+            panes=panes,
+            count=demand.panes_drawn(panes),
+            is_apart=demand.chance is Chance.APART,
+        )
 
     @property
     def owes_rest(self) -> bool:

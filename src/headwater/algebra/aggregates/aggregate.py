@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from headwater.algebra.aggregates.merge_rule import MergeRule
+from headwater.algebra.remainders.meaning import ErrorOf
 from headwater.algebra.rows.bounded import Bound
 from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
 
@@ -92,6 +93,8 @@ class Aggregate(msgspec.Struct, frozen=True):
     makes_one_of_many: bool = False
     """Its partials are numbers that many records have in common, and no value as it is: a site lets
     it have columns of which no value may leave."""
+    scales: bool = False
+    """Of a sample of the records it is as much smaller as the sample is: a count, a sum."""
     is_distinct: bool = False
     """It is what its name means with DISTINCT before the arguments."""
     literals_from: int | None = None
@@ -101,6 +104,9 @@ class Aggregate(msgspec.Struct, frozen=True):
     gives where values tie; empty: it leaves nothing open."""
     further_rules: tuple[MergeRule, ...] = ()
     """That a split may name instead of ``merge``."""
+    error: ErrorOf | None = None
+    """What a bound on its column means where sites keep something back; None: it can't be bounded.
+    A function that users bring says it here as well."""
 
     @property
     def rules(self) -> tuple[MergeRule, ...]:

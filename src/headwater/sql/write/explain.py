@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import UnsetType
 
 from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
@@ -129,7 +130,7 @@ def _early(query: Query) -> Iterator[str]:
 
 def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
     if column.form is ErrorForm.VALUE:
-        return f"{column.bound.text()} of each value: so every group is sent, and nothing is saved"
+        return _of_each(column)
     if column.form is ErrorForm.TOTAL:
         return f"{column.bound.text()}: that share of the site's own total of the pane"
     if column.is_largest:
@@ -139,6 +140,18 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
     share = tolerance.share(column, panes=panes)
     of_panes = "" if panes == 1 else f" and {panes} panes of a window"
     return f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
+
+
+def _of_each(column: ToleratedColumn) -> str:
+    """What a share of each value costs."""
+    is_of_records = column.meaning is Meaning.RECORDS
+    of = "of a group's records at the site in the pane" if is_of_records else "of each value"
+    text = f"{column.bound.text()} {of}"
+    if not column.bound.needs_every_key:
+        return f"{text}: groups may stay whole"
+    if column.among:
+        return f"{text}: so every group is sent, but for the least of its rows"
+    return f"{text}: so every group is sent, but for what is left of those that left early"
 
 
 def _counting_site(query: Query, grid: SequenceGrid) -> str:
@@ -228,10 +241,17 @@ def _enough(query: Query) -> Iterator[str]:
     if demand.panes:
         panes = query.window.panes_per_window
         counted = f" ({demand.panes_asked(panes)} of {panes} panes)"
+    if demand.is_random:
+        panes = query.window.panes_per_window
+        counted = f" ({demand.panes_drawn(panes)} of each {panes} panes)"
     yield f"takes {demand.text()}{counted} of a window for enough, and answers it then"
     if query.ends:
         yield "reads an input that ends: answers are made of all of it"
         return
+    if demand.is_random:
+        yield "the other panes are never sent: an answer is never exact"
+    if demand.is_random and demand.scaled_columns:
+        yield f"says by what to multiply {', '.join(demand.scaled_columns)} to estimate all records"
     if demand.is_final:
         yield "an answer that has enough is final: what comes later is not taken"
     if demand.is_silent:
