@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.demand import Demand
+from headwater.algebra.link_share import LinkShare
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.rows.bounded import Bounded
@@ -63,6 +64,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     waits: bool | msgspec.UnsetType = msgspec.UNSET
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
+    share: LinkShare | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

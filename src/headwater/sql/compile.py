@@ -45,6 +45,7 @@ from headwater.sql.read.streams import (
     read_parts,
     read_places,
     read_session_max_us,
+    read_share,
     read_stay,
     read_time,
     stream_options,
@@ -238,6 +239,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             if counted
             else UNSET,
             rounds=read_rounds(options),
+            share=read_share(options, window, is_timed=not counted),
         )
         queries.append(with_needs(query))
         _check(queries[-1], stream, text)
