@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.demand import Demand
-from headwater.algebra.link_share import LinkShare
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.rows.columns import FirstRows, Folding, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program

@@ -14,8 +14,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.demand import Demand
-from headwater.algebra.link_share import EVEN, LinkShare
+from headwater.algebra.demand import Chance, Demand
+from headwater.algebra.pane_draw import PaneDraw, pane_draw
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
@@ -23,6 +23,7 @@ from headwater.algebra.rows.columns import Folding, hidden_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
@@ -355,6 +356,19 @@ class Query(msgspec.Struct, frozen=True):
         """The same, where anything goes by it: a finite input is read to its end, and its answers
         are made of all of it."""
         return None if self.ends else self.demanded
+
+    @property
+    def draw(self) -> PaneDraw | None:
+        """Which panes it takes; None: all of them."""
+        demand, panes = self.awaited_demand, self.window.panes_per_window
+        if demand is None or not demand.is_random:
+            return None
+        return pane_draw(
+            str(self.id),
+            panes=panes,
+            count=demand.panes_drawn(panes),
+            is_apart=demand.chance is Chance.APART,
+        )
 
     @property
     def owes_rest(self) -> bool:

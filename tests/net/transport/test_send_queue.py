@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra.link_share import LinkShare
 from headwater.net.network import CLASS_OF
 from headwater.net.transport.frames import (
     CHUNK_BYTES,
@@ -20,6 +19,7 @@ from headwater.net.transport.frames import (
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.transport.wire_cost import wire_bytes
 from headwater.overlay.links.query_spending import QuerySpending
+from headwater.plan.altered.link_share import LinkShare
 
 LIVE, BACKLOG = Stream.LIVE, Stream.BACKLOG
 

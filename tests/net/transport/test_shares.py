@@ -10,11 +10,11 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.link_share import LinkShare
 from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import LIVE
+from headwater.plan.altered.link_share import LinkShare
 
 RATE = 150_000.0
 A, B, C, SLOW, FREE = (f"hits@alpha#{number}" for number in range(1, 6))

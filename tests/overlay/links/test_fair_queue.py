@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra.link_share import LinkShare
 from headwater.overlay.links.fair_queue import NOBODY, FairQueue
+from headwater.plan.altered.link_share import LinkShare
 
 WEIGHTS = {"a": 1.0, "b": 2.0, "c": 4.0}
 

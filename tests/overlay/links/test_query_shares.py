@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.algebra.link_share import EVEN, LinkShare, least_bytes_per_s
 from headwater.overlay.links.query_shares import QueryShares
+from headwater.plan.altered.link_share import EVEN, LinkShare, least_bytes_per_s
 
 FIRST, SECOND, THIRD = LinkShare(2.0), LinkShare(3.0), LinkShare(4.0, 10_000.0)
 

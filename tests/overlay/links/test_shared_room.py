@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from headwater.algebra.link_share import LinkShare
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.shared_room import TURNED_AWAY_TELLS, SharedRoom
+from headwater.plan.altered.link_share import LinkShare
 
 MOST = 7_000
 

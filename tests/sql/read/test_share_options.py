@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from headwater.algebra.link_share import EVEN, LinkShare
 from headwater.errors import QueryRefused
+from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.altered.settings import Settings
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query

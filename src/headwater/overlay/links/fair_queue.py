@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-from headwater.algebra.link_share import EVEN, LinkShare
+from headwater.plan.altered.link_share import EVEN, LinkShare
 
 Item = TypeVar("Item")
 NOBODY = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from headwater.algebra.link_share import EVEN, LinkShare
+from headwater.plan.altered.link_share import EVEN, LinkShare
 
 Changes = tuple[tuple[int, LinkShare], ...]
 """From which pane on which one holds, by number; the first from any pane on."""

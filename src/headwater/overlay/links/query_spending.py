@@ -15,10 +15,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from headwater.algebra.link_share import CONTROL_SHARE, EVEN, LinkShare
 from headwater.overlay.links.byte_budget import ByteBudget, Traffic
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import AckMessage, StatesMessage, SummaryMessage
+from headwater.plan.altered.link_share import CONTROL_SHARE, EVEN, LinkShare
 
 OTHERS = ""
 """In place of queries that are not known here."""

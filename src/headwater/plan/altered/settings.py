@@ -14,8 +14,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.link_share import EVEN, LinkShare
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.query import Query
 
 SETTINGS_KEPT_MAX = 32

@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from headwater.algebra.drain_rate import DrainRate
-from headwater.algebra.link_share import LinkShare
 from headwater.overlay.links.byte_budget import BURST_BYTES_MIN, BURST_S_MAX, ByteBudget, Traffic
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.links.queue_limit import queue_bytes_max
+from headwater.plan.altered.link_share import LinkShare
 from headwater.sim.outcome import Violation
 
 STRETCH_S = 10.0

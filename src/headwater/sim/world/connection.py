@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from headwater.algebra.drain_rate import DrainRate
-from headwater.algebra.link_share import EVEN, LinkShare
 from headwater.overlay.links.fair_queue import FairQueue
 from headwater.overlay.links.query_spending import query_of
+from headwater.plan.altered.link_share import EVEN, LinkShare
 
 Message = Any
 Entry = tuple[float, Message]

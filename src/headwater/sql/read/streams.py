@@ -6,9 +6,15 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from headwater.algebra.byte_rate import bytes_per_s_of, rate_text
-from headwater.algebra.link_share import EVEN, WEIGHT_MAX, WEIGHT_MIN, LinkShare, least_bytes_per_s
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.errors import ConfigurationError
+from headwater.plan.altered.link_share import (
+    EVEN,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    LinkShare,
+    least_bytes_per_s,
+)
 from headwater.plan.durations import duration_text, duration_us
 from headwater.plan.node_sets import is_plain, node_set, node_set_fault
 from headwater.plan.part import PARTS_MAX, Part
