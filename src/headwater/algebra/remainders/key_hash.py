@@ -28,11 +28,6 @@ _NULL = np.uint64(0x9E3779B97F4A7C15)
 _SEED = np.uint64(0xCBF29CE484222325)
 
 
-def can_hash(types: Sequence[pa.DataType]) -> bool:
-    """Keys that are structs or arrays have no bytes of their own."""
-    return not any(map(pa.types.is_nested, types))
-
-
 def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
     """A number for each row; equal ones where a merge makes one group of them.
 
@@ -53,7 +48,7 @@ def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
 
 
 def group_hashes(rows: pa.Table, keys: Sequence[str]) -> Hashes:
-    """Of keys that ``can_hash`` allows.
+    """Of keys that have bytes of their own: no structs, no arrays.
 
     >>> one, other, again = group_hashes(pa.table({"k": ["a", "b", "a"]}), ["k"]).tolist()
     >>> one == again, one == other
