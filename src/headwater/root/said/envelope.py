@@ -53,6 +53,9 @@ class FinalBy(StrEnum):
     """So they have, and what they kept back stays with them."""
     ENOUGH = "enough"
     """It has what was demanded, and nothing more is taken."""
+    DRAWN = "drawn"
+    """Every site has said that nothing more comes of the panes that were drawn; of the others
+    nothing is ever taken."""
 
 
 class MissingSite(msgspec.Struct, frozen=True, array_like=True):
