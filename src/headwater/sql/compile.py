@@ -213,10 +213,10 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 "function, or a window instead of sessions",
             )
         query = Query(
-            QueryId(stream.name if part is None else part.query_name, among.installer, 0),
-            window,
-            place,
-            _program(split, stream.text),
+            id=QueryId(stream.name if part is None else part.query_name, among.installer, 0),
+            window=window,
+            root=place,
+            program=_program(split, stream.text),
             sites=places.sites,
             begin_pane=stay.begin_pane,
             node_set=places.node_set or msgspec.UNSET,

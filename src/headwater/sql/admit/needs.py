@@ -73,7 +73,8 @@ OWN_COUNT = "grid own count"
 ERROR = "option error"
 """Who does not know it would look for a column of the source."""
 ERROR_MEANINGS = "option error by meaning"
-"""Who does not know what else than values a bound may be about would keep back by another one."""
+"""Who does not know what else than values a bound may be about would keep back by another one, and
+a root that does not know conditions would call rows sure that are not."""
 ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 FIDELITY = "option fidelity"
@@ -158,7 +159,8 @@ def needs_of(query: Query) -> tuple[str, ...]:
 
 def _has_meanings(query: Query) -> bool:
     columns = () if query.tolerates is None else query.tolerates.columns
-    return any(one.meaning is not Meaning.ADDED for one in columns)
+    has_conditions = query.tolerates is not None and isinstance(query.tolerates.conditions, tuple)
+    return has_conditions or any(one.meaning is not Meaning.ADDED for one in columns)
 
 
 def _forms_of(program: Program) -> Iterator[str]:

@@ -116,6 +116,9 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"keeps back groups within the error of {one.column}, {allowed}"
     if isinstance(tolerance.chosen, ChosenRows):
         yield f"answers say which of their {tolerance.chosen.count} rows may not be the largest"
+    if isinstance(tolerance.conditions, tuple):
+        texts = " and ".join(one.text() for one in tolerance.conditions)
+        yield f"answers say how many rows may be on the wrong side of {texts}"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
 
