@@ -36,6 +36,7 @@ from headwater.sim.query_kinds import (
     draw_rounds,
     draw_sequence,
     draw_sessions,
+    draw_share,
     draw_states,
     draw_time,
     draw_tolerance,
@@ -134,6 +135,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)
+    query = draw_share(Random(f"share {seed}"), query)
     pace = draw_pace(Random(f"updates {seed}"))
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

@@ -45,6 +45,7 @@ from headwater.sql.read.streams import (
     read_parts,
     read_places,
     read_session_max_us,
+    read_share,
     read_stay,
     read_time,
     stream_options,
@@ -212,10 +213,10 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 "function, or a window instead of sessions",
             )
         query = Query(
-            QueryId(stream.name if part is None else part.query_name, among.installer, 0),
-            window,
-            place,
-            _program(split, stream.text),
+            id=QueryId(stream.name if part is None else part.query_name, among.installer, 0),
+            window=window,
+            root=place,
+            program=_program(split, stream.text),
             sites=places.sites,
             begin_pane=stay.begin_pane,
             node_set=places.node_set or msgspec.UNSET,
@@ -239,6 +240,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             if counted
             else UNSET,
             rounds=read_rounds(options),
+            share=read_share(options, window, is_timed=not counted),
         )
         queries.append(with_needs(query))
         _check(queries[-1], stream, text)
