@@ -34,6 +34,8 @@ class Allowance(msgspec.Struct, frozen=True):
     tolerance: Tolerance
     panes: int
     """Of a window."""
+    part: float | None = None
+    """Of an absolute bound: the site's share of the pane; None: an even one."""
     is_rehearsed: bool = False
     """Whether all is sent nevertheless, and only what would have stayed is told."""
 
@@ -109,7 +111,7 @@ def _allowed(column: ToleratedColumn, values: Floats, allowance: Allowance) -> f
     if column.is_largest and (values < 0.0).any():
         return 0.0  # another site may have sent less than nothing, and then nobody knows
     if column.form is ErrorForm.ABSOLUTE:
-        return allowance.tolerance.share(column, panes=allowance.panes)
+        return allowance.tolerance.share(column, panes=allowance.panes, part=allowance.part)
     if column.form is ErrorForm.VALUE or (values < 0.0).any():
         return 0.0  # a group that is not sent is off by all of it
     return column.size * float(values.sum())

@@ -181,5 +181,8 @@ class SiteState(msgspec.Struct, frozen=True):
     settings: tuple[tuple[int, int], ...] = ()
     """By which settings of the query it goes: (number, from which pane on), by number. Before them,
     and where it says nothing, by those of the install."""
+    flush_s: float = 0.0
+    """How long the newest flushes after a close would have lasted, were nothing kept back, to a
+    power of two; told as seldom as the tally, and of an absolute bound alone: shares go by it."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

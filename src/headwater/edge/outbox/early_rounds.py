@@ -13,6 +13,7 @@ was sent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import floor, log2
 
 import numpy as np
 
@@ -30,6 +31,8 @@ from headwater.edge.record import RUNNING
 from headwater.edge.report import PaneKeys
 from headwater.plan.query import Query
 
+FLUSH_S_MIN, FLUSH_S_MAX = 0.25, 65_536.0
+"""Of what the root is told."""
 BOOKS_MAX = 64
 """Open panes of one query whose keys are followed; of further ones nothing leaves early."""
 
@@ -41,12 +44,12 @@ class EarlyRounds:
         self.count = query.round_count
         self._pane_s = query.window.pane_us / MICROS
         self._round_s = self._pane_s / self.count
-        self._measures = _measures(query)
+        self._column_count = len(_measures(query, None))
         self._config = EarlyConfig(
             outbox_keys_max=state.config.outbox_keys_max,
             partition="size" if query.tolerates is None else "error",
         )
-        self._past = KeyPast(self._config, column_count=len(self._measures))
+        self._past = KeyPast(self._config, column_count=self._column_count)
         self._books: dict[int, KeyBook] = {}
         self._rounds_done: dict[int, int] = {}
         self._flush_bytes = 0.0
@@ -72,7 +75,7 @@ class EarlyRounds:
             if len(self._books) >= BOOKS_MAX:
                 return
             book = self._books[batch.pane] = KeyBook(
-                self._measures,
+                _measures(state.query, state.settings.part_at(batch.pane)),
                 self._past,
                 self._config,
                 start_s=self._start_s(batch.pane),
@@ -98,7 +101,15 @@ class EarlyRounds:
             book.close()
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
-            book.end(totals_sent=np.zeros(len(self._measures)))
+            self._tell_flush(book.all_bytes())
+            book.end(totals_sent=np.zeros(self._column_count))
+
+    def _tell_flush(self, byte_count: float) -> None:
+        """Of a pane that was closed, had all of it left then: the root deals out shares by it."""
+        tolerance = self._state.query.tolerates
+        rate = self._rate
+        if tolerance is not None and tolerance.can_move:
+            self._state.telling.flush_s = power_of_two(byte_count / rate if rate else 0.0)
 
     def next_moment_s(self, read_s: float) -> float:
         """The next end of a round after this time, at which a reading would help; by the time that
@@ -190,8 +201,18 @@ class EarlyRounds:
         return self._state.query.window.pane_start_us(pane) / MICROS
 
 
-def _measures(query: Query) -> tuple[Measure, ...]:
-    """By what keys matter: the columns that an error is asked of, or all that add up."""
+def power_of_two(flush_s: float) -> float:
+    """Nothing below the least that is worth telling; so it seldom changes.
+
+    >>> [power_of_two(one) for one in (0.1, 0.5, 3.0, 100.0)]
+    [0.0, 0.5, 2.0, 64.0]
+    """
+    return 2.0 ** floor(log2(min(flush_s, FLUSH_S_MAX))) if flush_s >= FLUSH_S_MIN else 0.0
+
+
+def _measures(query: Query, part: float | None) -> tuple[Measure, ...]:
+    """By what keys matter: the columns that an error is asked of, or all that add up. ``part``: of
+    an absolute bound; None: an even one."""
     tolerance, panes = query.tolerates, query.window.panes_per_window
     if tolerance is None:
         return tuple(Measure(Added()) for _ in query.early_measures) or (Measure(Added()),)
@@ -199,7 +220,7 @@ def _measures(query: Query) -> tuple[Measure, ...]:
         Measure(
             Largest(floor=0.0) if one.is_largest else Added(),
             one.bound,
-            tolerance.share(one, panes=panes),
+            tolerance.share(one, panes=panes, part=part),
         )
         for one in tolerance.columns
     )

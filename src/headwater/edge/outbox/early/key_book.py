@@ -108,6 +108,10 @@ class KeyBook:
         """Of the keys sent, those that had been sent before."""
         return int(np.maximum(self._hands[0].sends[: self.key_count] - 1, 0).sum())
 
+    def all_bytes(self) -> float:
+        """What the flush would be, had nothing been sent before and were nothing kept back."""
+        return float(self._columns.sizes[: self.key_count].sum())
+
     def waiting_bytes(self) -> float:
         """What would be left for the flush, were the pane closed now."""
         return self._bytes_above(self._final_weights(self._hands[0]))
