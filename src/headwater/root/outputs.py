@@ -1,8 +1,8 @@
 """What the root wants done: the shell does it in order, and durably where it says so.
 
-``Keep``, ``KeepState``, ``KeepAlarm``, ``KeepShares`` and ``Trim`` are writes to the root's ledger. They are
-executed before anything that follows them in the list; so an ``Acknowledge`` never says more than
-the disk holds.
+``Keep``, ``KeepState``, ``KeepAlarm``, ``KeepShares`` and ``Trim`` are writes to the root's ledger.
+They are executed before anything that follows them in the list; so an ``Acknowledge`` never says
+more than the disk holds.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ settings bring. They begin even; from ``Dealing.first`` on they are as the root'
 **The bound holds, whatever a site has heard.** (1) *A pane is named by one table at most.* The root
 names panes once, in order: a further table begins where the last one ends, which is on the root's
 disk before anybody is told (``KeepShares``), so restarts of the root go on from there. A life of
-the ledger that knows of no former table begins two stretches beyond what such a one may have named
+the ledger that knows of no former table begins a stretch beyond what such a one may have named
 (``first_named``). A table that goes on is the same one, with a later last pane. (2) *For a pane of
 a table a site uses that table, or nothing.* It has its share of a pane from a table that names the
 pane; who has not heard of it, or has forgotten, or is not in it, keeps nothing back. A share of
@@ -70,16 +70,16 @@ class Dealing(msgspec.Struct, frozen=True, array_like=True):
 
     def first_named(self, pane: int) -> int:
         """Where a root begins to name panes that knows of no former table, while ``pane`` is open.
-        A former life has named none beyond the stretch after the next."""
-        return max(self.first, pane + 3 * self.panes)
+        A former life has named none beyond the third stretch from there."""
+        return max(self.first, pane + 4 * self.panes)
 
     def is_due(self, named_through: int, pane: int) -> bool:
         """Whether further panes are to be named; ``named_through`` is the first that is not."""
-        return named_through <= pane + self.panes
+        return named_through <= pane + 2 * self.panes
 
     def named_with(self, pane: int) -> int:
         """The last pane of a table that is made while ``pane`` is open."""
-        return pane + 2 * self.panes
+        return pane + 3 * self.panes
 
 
 class ShareTable(msgspec.Struct, frozen=True, array_like=True):
@@ -207,9 +207,10 @@ def levels_of(shares: Mapping[int, float]) -> Levels:
     [(0.5, '0b11')]
     """
     largest = max(shares.values(), default=0.0)
+    least = largest * 0.5**SHARE_LEVELS_MAX
     by_weight: dict[int, int] = {}
     for site, share in shares.items():
-        halves = -floor(log2(share / largest)) if share > 0.0 else SHARE_LEVELS_MAX
+        halves = -floor(log2(share / largest)) if share > least else SHARE_LEVELS_MAX
         if halves < SHARE_LEVELS_MAX:
             weight = 1 << SHARE_LEVELS_MAX - 1 - halves
             by_weight[weight] = by_weight.get(weight, 0) | 1 << site

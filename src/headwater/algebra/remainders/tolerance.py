@@ -94,7 +94,7 @@ class Tolerance(msgspec.Struct, frozen=True):
 
     def share(self, column: ToleratedColumn, *, panes: int, part: float | None = None) -> float:
         """What one of the sites may keep back of a group in one of a window's panes, of an absolute
-        bound: this part of what all may together; None: dealt out evenly. Of a maximum all of it."""
+        bound: this part of what all may together; None: an even one. Of a maximum all of it."""
         if column.is_largest:
             return column.size
         if part is not None:

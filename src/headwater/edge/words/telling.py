@@ -22,7 +22,6 @@ from headwater.algebra.words.site_state import FOREVER, Tally, Unread
 from headwater.edge.config import EdgeConfig
 from headwater.edge.record import EdgeRecord
 
-
 Seldom = tuple[Tally, Unread, tuple[Remark, ...], float]
 """What is told as seldom as the tally."""
 

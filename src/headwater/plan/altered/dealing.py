@@ -24,7 +24,7 @@ def with_dealing(query: Query, *, begun: Query, table_s: float = TABLE_S) -> Que
     if begun.wants_past or begun.ends or begun.numbers is not None:
         return query
     panes = max(1, -(-round(table_s * MICROS) // begun.window.pane_us))
-    dealing = Dealing(begin + 3 * panes, panes)
+    dealing = Dealing(begin + 4 * panes, panes)
     return msgspec.structs.replace(
         query, tolerance=msgspec.structs.replace(tolerance, dealing=dealing)
     )
