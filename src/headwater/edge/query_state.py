@@ -301,7 +301,7 @@ class QueryState:
             counts=telling.counts(),
             unread=telling.unread,
             remarks=telling.remarks,
-            flush_s=telling.flush_s,
+            flush_level=telling.flush_level,
             is_clock_unconfirmed=self.time.is_unconfirmed,
             digests=closes.digests(lowest, telling.incarnation, self._closes_of),
             closes=closes.answers(lowest, self._closes_of, open_from=open_from),

@@ -82,7 +82,7 @@ class Books:
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
         )
-        self.shares = ShareBook(self.table, self.windows)
+        self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from headwater.errors import QueryRefused
-from headwater.plan.altered.dealing import with_dealing
+from headwater.plan.altered.dealing import dealing_as
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
@@ -116,7 +116,7 @@ def settings_with(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
-    return msgspec.structs.replace(Settings.of(with_dealing(found, begun=query)), options=options)
+    return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
 
 
 def compiled_with(

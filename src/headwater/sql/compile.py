@@ -238,7 +238,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             else UNSET,
             rounds=read_rounds(options),
         )
-        queries.append(with_needs(with_dealing(query, begun=query)))
+        queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
         _check(queries[-1], stream, text)
     return queries
 

@@ -13,13 +13,13 @@ was sent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import floor, log2
 
 import numpy as np
 
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.withholding import Added, Largest
+from headwater.algebra.words.site_state import flush_level
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.key_book import KeyBook
@@ -31,8 +31,6 @@ from headwater.edge.record import RUNNING
 from headwater.edge.report import PaneKeys
 from headwater.plan.query import Query
 
-FLUSH_S_MIN, FLUSH_S_MAX = 0.25, 65_536.0
-"""Of what the root is told."""
 BOOKS_MAX = 64
 """Open panes of one query whose keys are followed; of further ones nothing leaves early."""
 
@@ -109,7 +107,9 @@ class EarlyRounds:
         tolerance = self._state.query.tolerates
         rate = self._rate
         if tolerance is not None and tolerance.can_move:
-            self._state.telling.flush_s = power_of_two(byte_count / rate if rate else 0.0)
+            lasts_s = byte_count / rate if rate else 0.0
+            is_worth = lasts_s > self._state.config.early_worth_s / 2.0
+            self._state.telling.flush_level = flush_level(lasts_s) if is_worth else 0
 
     def next_moment_s(self, read_s: float) -> float:
         """The next end of a round after this time, at which a reading would help; by the time that
@@ -199,15 +199,6 @@ class EarlyRounds:
 
     def _start_s(self, pane: int) -> float:
         return self._state.query.window.pane_start_us(pane) / MICROS
-
-
-def power_of_two(flush_s: float) -> float:
-    """Nothing below the least that is worth telling; so it seldom changes.
-
-    >>> [power_of_two(one) for one in (0.1, 0.5, 3.0, 100.0)]
-    [0.0, 0.5, 2.0, 64.0]
-    """
-    return 2.0 ** floor(log2(min(flush_s, FLUSH_S_MAX))) if flush_s >= FLUSH_S_MIN else 0.0
 
 
 def _measures(query: Query, part: float | None) -> tuple[Measure, ...]:

@@ -22,7 +22,7 @@ from headwater.algebra.words.site_state import FOREVER, Tally, Unread
 from headwater.edge.config import EdgeConfig
 from headwater.edge.record import EdgeRecord
 
-Seldom = tuple[Tally, Unread, tuple[Remark, ...], float]
+Seldom = tuple[Tally, Unread, tuple[Remark, ...], int]
 """What is told as seldom as the tally."""
 
 
@@ -34,7 +34,7 @@ class Telling:
         self.incarnation = incarnation
         self.unread = Unread()
         self.remarks: tuple[Remark, ...] = ()
-        self.flush_s = 0.0
+        self.flush_level = 0
         """As in ``SiteState``."""
         self._live_remarks: tuple[Remark, ...] = ()
         self._past_remarks: tuple[Remark, ...] = ()
@@ -55,7 +55,7 @@ class Telling:
         self._alarmed = IntervalSet()
         """Panes of which the alarm is given: it is raised once for each."""
         self._told_s = self._numbered_s = LONG_AGO_S
-        self._numbered: Seldom = (Tally(), Unread(), (), 0.0)
+        self._numbered: Seldom = (Tally(), Unread(), (), 0)
         """What the newest number tells of all that is told seldom."""
         self._must_speak = False
         """Somebody does not know what this site knows, though the root has greeted its state."""
@@ -204,4 +204,4 @@ class Telling:
         return NEVER_DUE_S if is_same else self._numbered_s + self._config.tally_every_s
 
     def _seldom(self, record: EdgeRecord) -> Seldom:
-        return record.tally, self.unread, self.remarks, self.flush_s
+        return record.tally, self.unread, self.remarks, self.flush_level

@@ -62,7 +62,14 @@ from headwater.algebra.words.alarm import (
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
-from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tally, Unread
+from headwater.algebra.words.site_state import (
+    FLUSH_LEVEL_MAX,
+    FOREVER,
+    Declined,
+    SiteState,
+    Tally,
+    Unread,
+)
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
@@ -150,9 +157,8 @@ class WireAlarm(msgspec.Struct, frozen=True, array_like=True):
     carriers: Annotated[tuple[Name, ...], Meta(max_length=CARRIERS_NAMED_MAX)] = ()
 
 
-class _StateWithoutFlush(msgspec.Struct, frozen=True, array_like=True):
-    """What has the name that it has in ``SiteState`` travels as it is. So it is written where no
-    flush is told of, as nearly always."""
+class WireState(msgspec.Struct, frozen=True, array_like=True):
+    """What has the name that it has in ``SiteState`` travels as it is."""
 
     query: Name
     ordinal: Ordinal
@@ -181,10 +187,7 @@ class _StateWithoutFlush(msgspec.Struct, frozen=True, array_like=True):
     closes: Annotated[tuple[Closes, ...], Meta(max_length=DIGESTS_MAX)] = ()
     remarks: Annotated[tuple[Remark, ...], Meta(max_length=REMARKS_MAX)] = ()
     settings: Annotated[tuple[tuple[Number, Pane], ...], Meta(max_length=SETTINGS_KEPT_MAX)] = ()
-
-
-class WireState(_StateWithoutFlush, frozen=True, array_like=True):
-    flush_s: Annotated[float, Meta(ge=0.0, le=1e6)] = 0.0
+    flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
 
 
 _ALIKE = tuple(
@@ -414,10 +417,7 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
 def wire_state(state: SiteState) -> WireState:
     *tally, twice_bytes = msgspec.structs.astuple(state.tally)
     alike = {name: getattr(state, name) for name in _ALIKE}
-    if not state.flush_s:
-        del alike["flush_s"]
-    form = WireState if state.flush_s else _StateWithoutFlush
-    wire = form(
+    return WireState(
         **alike | {"message": state.message[:TEXT_CHARACTERS_MAX]},
         tally=tuple(tally),
         unread=state.unread or None,
@@ -427,7 +427,6 @@ def wire_state(state: SiteState) -> WireState:
             for a in state.alarms
         ),
     )
-    return cast(WireState, wire)
 
 
 def checked_state(wire: WireState, signed: WireSigned) -> SiteState:

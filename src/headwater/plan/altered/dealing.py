@@ -7,6 +7,7 @@ import msgspec
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.share_table import Dealing
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.plan.query import Query
 
 TABLE_S = 30.0
@@ -14,17 +15,32 @@ TABLE_S = 30.0
 summary lives, so who has not heard of it by then is cut off."""
 
 
-def with_dealing(query: Query, *, begun: Query, table_s: float = TABLE_S) -> Query:
-    """The query with shares that move, where it has a bound that is dealt out: from the begin on
-    with which it was installed (``begun``). Where sites read a past, a finite input or numbers,
-    nobody knows when panes are open, and shares stay even."""
-    tolerance, begin = query.tolerates, begun.begin_pane
-    if tolerance is None or not tolerance.can_move or begin is None:
+def with_dealing(query: Query, *, now_us: int, table_s: float = TABLE_S) -> Query:
+    """The query as it is installed now, with shares that move, where it has a bound that is dealt
+    out. Of a finite input and of numbers nobody knows when panes are open, and shares stay even."""
+    begin = query.begin_pane
+    if begin is None or query.ends or query.numbers is not None:
         return query
-    if begun.wants_past or begun.ends or begun.numbers is not None:
+    panes = max(1, -(-round(table_s * MICROS) // query.window.pane_us))
+    open_ = max(begin, query.window.pane_at(now_us))
+    return _dealing(query, Dealing(open_ + 4 * panes, panes))
+
+
+def dealing_as(query: Query, installed: Query) -> Query:
+    """Other settings of an installed query: its tables go on. Where it had none, shares of a bound
+    that comes later stay even."""
+    former = installed.tolerates
+    return query if former is None else _dealing(query, former.dealing)
+
+
+def undealt(tolerance: Tolerance | None) -> Tolerance | None:
+    """But for the pane, which goes by the clock of who prepares it."""
+    return None if tolerance is None else msgspec.structs.replace(tolerance, dealing=msgspec.UNSET)
+
+
+def _dealing(query: Query, dealing: Dealing | msgspec.UnsetType) -> Query:
+    tolerance = query.tolerates
+    if tolerance is None or not tolerance.can_move:
         return query
-    panes = max(1, -(-round(table_s * MICROS) // begun.window.pane_us))
-    dealing = Dealing(begin + 4 * panes, panes)
-    return msgspec.structs.replace(
-        query, tolerance=msgspec.structs.replace(tolerance, dealing=dealing)
-    )
+    dealt = msgspec.structs.replace(tolerance, dealing=dealing)
+    return msgspec.structs.replace(query, tolerance=dealt)

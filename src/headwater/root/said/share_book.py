@@ -16,18 +16,18 @@ from headwater.algebra.remainders.share_table import (
     ShareTable,
     moved_levels,
 )
+from headwater.algebra.words.site_state import flush_s
 from headwater.root.site_table import SiteTable
 from headwater.root.windows import WindowBook
 
-FLUSH_WORTH_S = 0.5
-"""Who would flush a pane in less needs no share."""
 NAMED_MAX = 5
 """Sites whose shares people are shown, the largest first."""
 
 
 class ShareBook:
-    def __init__(self, table: SiteTable, windows: WindowBook) -> None:
-        self._table, self._windows = table, windows
+    def __init__(self, table: SiteTable, windows: WindowBook, *, worth_s: float) -> None:
+        """``worth_s``: who would flush a pane in less needs no share."""
+        self._table, self._windows, self._worth_s = table, windows, worth_s
         self.tables: tuple[ShareTable, ...] = ()
         """The newest ones, that an acknowledgement tells, by their panes."""
         self._named_through: int | None = None
@@ -61,12 +61,13 @@ class ShareBook:
 
     def _name(self, first: int, last: int) -> None:
         former = self.tables[-1] if self.tables else None
-        flush_s = {at: view.state.flush_s for at, view in self._table.views.items()}
+        flushes = self._table.views.items()
+        flush = {at: flush_s(view.state.flush_level) for at, view in flushes}
         levels = moved_levels(
             former.levels if former is not None else (),
             self._table.names,
-            flush_s,
-            worth_s=FLUSH_WORTH_S,
+            flush,
+            worth_s=self._worth_s,
         )
         if former is not None and former.levels == levels:
             tables = (*self.tables[:-1], ShareTable(former.number, former.first, last, levels))
