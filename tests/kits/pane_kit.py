@@ -365,7 +365,7 @@ class SiteDesk:
                 edge_out.Suspended()
                 | edge_out.Over()
                 | edge_out.Outlived()
-                | edge_out.SharesHeard()
+                | edge_out.SharesKnown()
             ):
                 self.writes.append(output)
             case _:

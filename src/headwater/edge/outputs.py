@@ -167,7 +167,7 @@ class Report(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
-class SharesHeard(msgspec.Struct, frozen=True):
+class SharesKnown(msgspec.Struct, frozen=True):
     """What the site keeps back from now on goes by these: its shares are among them."""
 
     query: str
@@ -194,7 +194,7 @@ Output = (
     | Over
     | Send
     | Report
-    | SharesHeard
+    | SharesKnown
     | Outlived
     | Notice
 )

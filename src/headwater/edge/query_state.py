@@ -16,7 +16,7 @@ import msgspec
 
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS
-from headwater.algebra.remainders.share_table import ShareTable, heard
+from headwater.algebra.remainders.share_table import ShareTable, known_after
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
@@ -137,7 +137,7 @@ class QueryState:
 
     def hear_shares(self, tables: Sequence[ShareTable]) -> SettingsBook | None:
         """What the root has dealt out; None: it is known, or nothing."""
-        own = heard(self.settings.own, tables, self.telling.ordinal)
+        own = known_after(self.settings.own, tables, self.telling.ordinal)
         if own == self.settings.own:
             return None
         self.settings = msgspec.structs.replace(self.settings, own=own)

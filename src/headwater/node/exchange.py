@@ -104,7 +104,7 @@ class Exchange:
             case edge_out.Over(query_id):
                 self._effects.append(Withdrawn(query_id))
                 self._effects.append(Notice("edge", "extent is over", query_id))
-            case edge_out.SharesHeard(query_id, settings):
+            case edge_out.SharesKnown(query_id, settings):
                 self._effects.append(Altered(query_id, settings))
             case edge_out.Outlived(incarnation):
                 if incarnation > self.incarnation:

@@ -13,7 +13,7 @@ from headwater.algebra.remainders.share_table import (
     OwnShare,
     ShareTable,
     even_shares,
-    heard,
+    known_after,
     levels_of,
     moved_levels,
     moved_shares,
@@ -87,26 +87,26 @@ def test_where_next_to_nothing_would_move_the_same_table_goes_on() -> None:
 def test_who_has_not_heard_of_a_table_has_no_share_of_its_panes() -> None:
     first = ShareTable(1, 10, 19, ((HALF, 0b11),))
     later = ShareTable(2, 20, 29, ((ALL, 0b10),))
-    known = heard((), [later, first], 1)
+    known = known_after((), [later, first], 1)
     assert [own_share(known, pane) for pane in (9, 10, 19, 20, 29, 30)] == [0, 0.5, 0.5, 1, 1, 0]
-    only = heard((), [first], 1)
+    only = known_after((), [first], 1)
     assert [own_share(only, pane) for pane in (19, 20)] == [0.5, 0.0]
-    assert [own_share(heard((), [first, later], 0), pane) for pane in (10, 20)] == [0.5, 0.0]
-    assert own_share(heard((), [first, later], 2), 10) == 0.0
+    assert [own_share(known_after((), [first, later], 0), pane) for pane in (10, 20)] == [0.5, 0.0]
+    assert own_share(known_after((), [first, later], 2), 10) == 0.0
 
 
 def test_a_table_that_goes_on_names_further_panes_and_changes_none() -> None:
-    known = heard((), [ShareTable(1, 10, 19, ((HALF, 0b1),))], 0)
-    known = heard(known, [ShareTable(1, 10, 29, ((HALF, 0b1),))], 0)
+    known = known_after((), [ShareTable(1, 10, 19, ((HALF, 0b1),))], 0)
+    known = known_after(known, [ShareTable(1, 10, 29, ((HALF, 0b1),))], 0)
     assert known == (OwnShare(10, 29, 0.5),)
-    another = heard(known, [ShareTable(7, 15, 39, ((ALL, 0b1),))], 0)
+    another = known_after(known, [ShareTable(7, 15, 39, ((ALL, 0b1),))], 0)
     assert another == (OwnShare(10, 29, 0.5), OwnShare(30, 39, 1.0))
 
 
 def test_a_site_remembers_the_newest_stretches_alone() -> None:
     known: tuple[OwnShare, ...] = ()
     for n in range(1, 40):
-        known = heard(known, [ShareTable(n, 10 * n, 10 * n + 9, ((HALF >> n % 2, 1),))], 0)
+        known = known_after(known, [ShareTable(n, 10 * n, 10 * n + 9, ((HALF >> n % 2, 1),))], 0)
     assert len(known) == OWN_SHARES_MAX
     assert own_share(known, 395) > 0.0
     assert own_share(known, 15) == 0.0

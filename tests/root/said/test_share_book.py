@@ -20,6 +20,7 @@ from headwater.edge.query_state import QueryState
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.query import Query
 from headwater.root.outputs import Acknowledge, KeepShares, RootKept
+from headwater.root.said.view import explain
 
 LIFE = 77
 SITES = 4
@@ -183,3 +184,12 @@ def test_a_root_deals_out_nothing_where_nothing_moves() -> None:
         desk.work(now_s=float(now_s))
     assert not any(ack.shares for ack in desk.acks)
     assert RootKept("q").shares == ()
+
+
+def test_people_are_told_who_has_which_share() -> None:
+    desk = moved_desk(300)
+    sentences = [explain(desk.root, window).text() for window in (3, 20, 10_000)]
+    assert "an absolute bound is dealt out evenly among the sites" in sentences[0]
+    assert "shares of an absolute bound by table 3, panes 20 to" in sentences[1]
+    assert "s2 97" in sentences[1]
+    assert "no table of shares names these panes" in sentences[2]

@@ -117,7 +117,7 @@ def own_share(known: Iterable[OwnShare], pane: int) -> float:
     return next((one.share for one in known if one.first <= pane <= one.last), 0.0)
 
 
-def heard(
+def known_after(
     known: tuple[OwnShare, ...], tables: Iterable[ShareTable], site: int
 ) -> tuple[OwnShare, ...]:
     """What a site knows after these tables. Of a pane that it knows a share of it takes no other,

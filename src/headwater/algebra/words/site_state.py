@@ -139,7 +139,7 @@ def flush_level(seconds: float) -> int:
     """To a power of two, so that it seldom changes; 0: next to nothing.
 
     >>> [flush_level(one) for one in (0.0, 0.001, 0.25, 0.5, 3.0, 1e12)]
-    [0, 1, 8, 9, 11, 32]
+    [0, 0, 8, 9, 11, 32]
     """
     halves = floor(log2(max(seconds, 1e-9))) + _FLUSH_HALVES
     return max(0, min(FLUSH_LEVEL_MAX, halves))

@@ -99,7 +99,7 @@ class EarlyRounds:
             book.close()
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
-            self._tell_flush(book.all_bytes())
+            self._tell_flush(book.key_count * book.row_bytes())
             book.end(totals_sent=np.zeros(self._column_count))
 
     def _tell_flush(self, byte_count: float) -> None:

@@ -36,8 +36,7 @@ WITHHELD_SOMETIMES = (
     "what was kept back follows",
     "what was kept back has followed",
     "what was kept back stays",
-    "a bound was dealt out by a table",
-    "shares moved",
+    "a share was used that had moved",
 )
 
 
@@ -113,6 +112,8 @@ class AnswerCheck:
         elif envelope.settings != (0,):
             count("an answer was made by altered settings")
         self._count_demands(envelope, transcript)
+        if self._truth.moved:
+            count("a share was used that had moved")
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:

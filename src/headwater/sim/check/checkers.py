@@ -91,7 +91,6 @@ class Checkers:
             do.MakeEarly: self._counted("keys were chosen to leave early"),
             do.Remember: self._written,
             do.Keep: self._keep,
-            do.KeepShares: self._keep_shares,
             do.Trim: self._trim,
             do.MarkAcked: self._marked,
             do.Transmit: self._transmit,
@@ -229,11 +228,6 @@ class Checkers:
         self._transcript.count("a disputed piece was replaced")
         ledger = site.disk.ledgers[replace.query]
         self._ledger(site, replace.query).replace(replace, ledger)
-
-    def _keep_shares(self, site: SimulatedSite, effect: do.KeepShares) -> None:
-        self._transcript.count("a bound was dealt out by a table")
-        if effect.tables[-1].number > 1:
-            self._transcript.count("shares moved")
 
     def _keep_state(self, site: SimulatedSite, kept: do.KeepState) -> None:
         if kept.state.empty:

@@ -290,14 +290,14 @@ class Truth:
         self._dealt: dict[tuple[str, int], dict[int, float]] = {}
         """By query and pane: the part of the bound that each site has used."""
         self.moved = 0
-        """Panes of sites that were closed with a share that tables gave."""
+        """Panes that sites have closed with a share that was not the even one."""
 
     def deal(self, query: str, pane: int, ordinal: int, part: float | None, *, of: int) -> None:
         """A site closes the pane by this part of a bound; None: an even one of so many. Of several
         lives the largest counts: nobody knows which the root has."""
         used = self._dealt.setdefault((query, pane), {})
         used[ordinal] = max(used.get(ordinal, 0.0), 1.0 / of if part is None else part)
-        self.moved += bool(part)
+        self.moved += part is not None and 0.0 < part != 1.0 / of
         if sum(used.values()) > 1.0 + 1e-9:
             raise Violation(
                 "shares come to the whole at most", f"{query} pane {pane}: sites use {used}"
