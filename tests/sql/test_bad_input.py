@@ -189,15 +189,55 @@ ERRORS = {
     ),
     "an average": (
         "SELECT domain, avg(ms) AS a FROM access GROUP BY {W}, domain",
-        "1 %", "neither a count nor a sum nor a maximum", "a stream of its own",
+        "1 % of total", "how many of them may be missing", "'a: 1 %'",
+    ),
+    "a percentile by a number": (
+        "SELECT domain, percentile_approx(ms, 0.9) AS p FROM access GROUP BY {W}, domain",
+        "5", "how many of them may be missing", "'p: 1 %'",
     ),
     "what is computed of counts": (
         "SELECT domain, count(*) + 1 AS n FROM access GROUP BY {W}, domain",
-        "5", "neither a count nor a sum", "without error",
+        "5", "none of what can be bounded", "without error",
     ),
-    "distinct values": (
+    "a minimum": (
+        "SELECT domain, min(ms) AS m FROM access GROUP BY {W}, domain",
+        "5", "none of what can be bounded", "without error",
+    ),
+    "a share of a distinct count": (
         "SELECT domain, count(DISTINCT status) AS n FROM access GROUP BY {W}, domain",
-        "5", "growing states", "leave error out",
+        "1 %", "add up to many times the bound", "'n: 50'",
+    ),
+    "a share of a sketch of different values": (
+        "SELECT domain, approx_count_distinct(status) AS n FROM access GROUP BY {W}, domain",
+        "1 % of total", "add up to many times the bound", "'n: 50'",
+    ),
+    "an unknown column": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "n: 5, m: 5", "no column `m`", "n",
+    ),
+    "a unit that does not fit": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "5 s", "wanted a bound, got '5 s'", "write '0.1 % of total'",
+    ),
+    "a number of the total": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "5 of total", "wanted a share of the total", "as '0.1 % of total'",
+    ),
+    "zero": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "0 % of total", "wanted a number above 0", "got 0",
+    ),
+    "a negative number": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "-5", "wanted a number above 0", "got -5",
+    ),
+    "no number": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "nan", "wanted a bound, got 'nan'", "write '0.1 % of total'",
+    ),
+    "more than everything": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
+        "101 % of total", "wanted at most 100 %", "got 101 %",
     ),
     "a column without a bound": (
         "SELECT domain, count(*) AS n, sum(bytes) AS b FROM access GROUP BY {W}, domain",
@@ -215,7 +255,7 @@ ERRORS = {
         "SELECT count(*) AS n FROM access GROUP BY {W}", "5", "questions without keys", "leave",
     ),
     "rows": (
-        "SELECT domain FROM access GROUP BY {W}, domain", "5", "wanted 1 to 64 counts", "leave",
+        "SELECT domain FROM access GROUP BY {W}, domain", "5", "wanted 1 to 64 columns", "leave",
     ),
 }  # fmt: skip
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 import pyarrow as pa
 
 from headwater.algebra.aggregates import FOLDS
 from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import folded_columns
+from headwater.algebra.rows.columns import folded_columns, visible_keys
 from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.windows.last_rows import LastRows
@@ -97,7 +98,14 @@ class QueryBook:
         tolerance, panes = settings.at(pane).tolerance, query.window.panes_per_window
         if tolerance is None:
             return None
-        return Allowance(tolerance, panes, settings.part_at(pane), is_rehearsed=query.ends)
+        return Allowance(
+            tolerance,
+            panes,
+            settings.part_at(pane),
+            is_rehearsed=query.ends,
+            keys=tuple(key.name for key in visible_keys(query.program)),
+            is_growing=not isinstance(query.program.folding, msgspec.UnsetType),
+        )
 
     def early_rows(self, name: str) -> EarlyRows | None:
         """What keys that leave before the close are chosen by; None: none do."""

@@ -74,8 +74,14 @@ GroupKey = tuple[Ranges, int]
 """(updates that are in, close): what tells two groups of a coverage apart, and orders them."""
 OPEN = -1
 """In a key: not closed."""
-_WHOLE: GroupKey = (FIRST, 1)
-_EMPTY: GroupKey = ((), 0)
+WHOLE: GroupKey = (FIRST, 1)
+"""Of most sites: one update, which is in, and closed with it."""
+EMPTY: GroupKey = ((), 0)
+"""Closed, and there was nothing."""
+
+
+def group_key(updates: Ranges, closed_at: int | None) -> GroupKey:
+    return updates, OPEN if closed_at is None else closed_at
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -89,7 +95,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> GroupKey:
-        return self.updates, OPEN if self.closed_at is None else self.closed_at
+        return group_key(self.updates, self.closed_at)
 
     @property
     def is_possible(self) -> bool:
@@ -98,7 +104,7 @@ class Group(msgspec.Struct, frozen=True):
         last = self.updates[-1][1] if self.updates else 0
         is_closed_so = self.closed_at is None or last <= self.closed_at
         is_numbered = not self.updates or self.updates[0][0] >= 1
-        is_one = self.sites > 0 and self.key not in (_WHOLE, _EMPTY)
+        is_one = self.sites > 0 and self.key not in (WHOLE, EMPTY)
         return is_one and is_numbered and is_closed_so and len(self.updates) <= GROUP_RANGES_MAX
 
     def with_updates(self, other: Group) -> Group | None:
@@ -262,7 +268,7 @@ def _united(groups: Iterable[Group]) -> tuple[Group, ...]:
 def _of_groups(groups: Iterable[Group]) -> Coverage:
     """With those that have a bitmap of their own in it."""
     found = {group.key: group for group in _united(groups)}
-    whole, empty = found.pop(_WHOLE, None), found.pop(_EMPTY, None)
+    whole, empty = found.pop(WHOLE, None), found.pop(EMPTY, None)
     return Coverage(
         whole=0 if whole is None else whole.sites,
         empty=0 if empty is None else empty.sites,

@@ -22,7 +22,7 @@ from headwater.algebra.coverage import (
     Group,
     SitePart,
 )
-from headwater.algebra.remainders.remainder import Remainders
+from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import WITHHELD_COLUMNS_MAX
 from headwater.algebra.sets import bitset
 
@@ -46,6 +46,24 @@ class _WithGroups(msgspec.Struct, frozen=True, array_like=True):
     groups: Annotated[tuple[_PackedGroup, ...], Meta(min_length=1, max_length=COVERAGE_GROUPS_MAX)]
 
 
+class _WithoutShare(msgspec.Struct, frozen=True, array_like=True):
+    """A remainder without a share of anything."""
+
+    largest: float
+    total: float
+    keys: int
+    of: float
+    is_worst: bool
+
+    @classmethod
+    def of_one(cls, said: Remainder) -> Remainder:
+        """The same, as it is written."""
+        if said.share:
+            return said
+        short = cls(said.largest, said.total, said.keys, said.of, said.is_worst)
+        return cast(Remainder, short)  # as read, and nine bytes shorter
+
+
 class _WithoutRemainders(msgspec.Struct, frozen=True, array_like=True):
     """As agents of 0.4 write it, and sign it; and all others where nothing is withheld."""
 
@@ -67,7 +85,7 @@ class PackedCoverage(_WithoutRemainders, frozen=True, array_like=True):
         said = first, bitset.to_bytes(coverage.empty), coverage.tag, coverage.parts
         if not coverage.withheld:
             return cast(PackedCoverage, _WithoutRemainders(*said))  # as read, and a byte shorter
-        return cls(*said, coverage.withheld)
+        return cls(*said, tuple(map(_WithoutShare.of_one, coverage.withheld)))
 
     def coverage(self) -> Coverage:
         """As it was packed; what a stranger has packed is still to be checked."""

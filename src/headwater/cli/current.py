@@ -11,10 +11,9 @@ import os
 from pathlib import Path
 
 from headwater.errors import ConfigurationError, HeadwaterError, Unreachable
+from headwater.local.federation_files import ROSTER, ROSTER_TEXT
 
 VARIABLE = "HEADWATER_FEDERATION"
-ROSTER = "roster.signed"
-ROSTER_TEXT = "roster.toml"
 REMEMBERED_MAX = 20
 """Federations that were brought up, to name those that run."""
 

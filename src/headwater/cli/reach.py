@@ -19,6 +19,7 @@ from headwater.agent.control.control_api import Elsewhere
 from headwater.agent.control.operator_client import Ask
 from headwater.cli import current
 from headwater.errors import ConfigurationError, HeadwaterError, Unreachable
+from headwater.local.federation_files import ROSTER
 from headwater.net.control.control_client import ControlClient
 from headwater.net.identity.certs import CertFiles, identity_in
 from headwater.net.identity.identity import Role
@@ -50,7 +51,7 @@ def find_agent(federation: Path | None, site: str | None) -> Agent:
     """The agent of ``site``, or of the federation's home."""
     directory = current.federation(federation)
     files = operator_files(directory / "certs")
-    roster = load_signed_roster(directory / current.ROSTER, RosterTrust.of_ca(files.ca)).roster
+    roster = load_signed_roster(directory / ROSTER, RosterTrust.of_ca(files.ca)).roster
     found = roster.site(site or roster.home)
     return Agent(found.name, found.host, found.port, files)
 

@@ -15,12 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from headwater.algebra.panes import MICROS
+
 FIRST_S, LAST_S = 631_152_000, 4_102_444_800
 """1990 and 2100."""
 UNITS = {"epoch_s": 1, "epoch_ms": 10**3, "epoch_us": 10**6, "epoch_ns": 10**9}
 """By the name of the format, how many of them are a second."""
 _NUMBER = re.compile(r"\d{9,19}(\.\d+)?")
-MICROS = 10**6
 
 
 def find_unit(values: Sequence[str]) -> str | None:

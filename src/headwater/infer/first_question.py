@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from headwater.algebra.panes import MICROS
 from headwater.infer.guess import ColumnGuess, SourceGuess
 from headwater.infer.write_source import quoted_name
 
@@ -20,7 +21,6 @@ WINDOWS_WANTED = 24
 LIMIT = 10
 COMPUTED_TIME = "event_time"
 """What a source calls its time where it is computed."""
-SECOND_US = 1_000_000
 WINDOWS = (
     (1, "1 second"),
     (10, "10 seconds"),
@@ -99,7 +99,7 @@ def find_window(guess: SourceGuess) -> str:
     """So long that the sample falls into a screenful of windows; a minute where nobody knows."""
     if guess.time.first_us is None or guess.time.last_us is None:
         return "1 minute"
-    span_s = (guess.time.last_us - guess.time.first_us) / SECOND_US
+    span_s = (guess.time.last_us - guess.time.first_us) / MICROS
     return next((text for s, text in WINDOWS if span_s / s <= WINDOWS_WANTED), WINDOWS[-1][1])
 
 

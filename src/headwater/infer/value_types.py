@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.algebra.rows.types import BIGINT_MAX
 from headwater.infer.time_formats import is_iso_date
 
 NULLS = ("\\N", "NULL", "null", "NA", "N/A", "n/a", "-", "None", "nil")
@@ -19,7 +20,6 @@ NULLS = ("\\N", "NULL", "null", "NA", "N/A", "n/a", "-", "None", "nil")
 MANY = 50
 BAD_SHARE_MAX = 0.02
 """Of many values, so few of another kind are mistakes of their lines, and said to be there."""
-BIGINT_MAX = (1 << 63) - 1
 _INTEGER = re.compile(r"[+-]?\d{1,19}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(NaN|Infinity)")
 _PADDED = re.compile(r"[+-]?0\d+")

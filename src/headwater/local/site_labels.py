@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
+from headwater.algebra.rows.places import REGION
 from headwater.errors import ConfigurationError
 from headwater.plan.roster import Site
 
 EVERY = "*"
-REGION = "region"
 SHAPE = "SITE:NAME=VALUE, as in site1:tier=edge, site2:region=eu or '*:owner=web'"
 
 SiteLabels = dict[str, dict[str, str]]

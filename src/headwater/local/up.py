@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.local.federation_files import ROSTER, ROSTER_TEXT
 from headwater.local.held_file import end_holder, held
 from headwater.local.local_processes import (
     Running,
@@ -44,10 +45,6 @@ from headwater.net.identity.signed_roster import (
 from headwater.plan.roster import Roster, Site
 from headwater.store.owner_alone import owner_alone
 
-ROSTER_TEXT = "roster.toml"
-"""The roster as people change it."""
-ROSTER = "roster.signed"
-"""And as agents and commands read it."""
 READY_S_MAX = 240.0
 """Five Spark agents on two cores need 95 s to their first batch; slower machines exist."""
 STOP_S_MAX = 20.0

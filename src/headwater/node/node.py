@@ -387,6 +387,5 @@ class Node:
             edge=self.edge.progress(),
             roots=tuple(root.progress() for root in self._duties.roots.values()),
             neighbours=tuple(sorted(self.peer.neighbours())),
-            overlay_counts=self.peer.counts(),
             loading_bytes=self._exchange.loading_bytes,
         )

@@ -18,7 +18,5 @@ class NodeProgress(msgspec.Struct, frozen=True):
     """What is answered here."""
     neighbours: tuple[str, ...]
     """Sites that this node keeps links with."""
-    overlay_counts: dict[str, int]
-    """How often each kind of notice of the overlay has happened."""
     loading_bytes: int
     """Rows that are being loaded to be sent."""

@@ -70,6 +70,12 @@ class FlatQuery(msgspec.Struct, frozen=True):
         del fields["program"]
         return cls(**fields)
 
+    def as_written(self) -> FlatQuery:
+        """For its bytes alone."""
+        if not isinstance(self.tolerance, Tolerance):
+            return self
+        return msgspec.structs.replace(self, tolerance=self.tolerance.as_written())
+
     def query(self) -> Query:
         program = Program(**_fields(self, Program))
         return Query(program=program, **_fields(self, Query))

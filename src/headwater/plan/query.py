@@ -18,6 +18,7 @@ from headwater.algebra.demand import Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
+from headwater.algebra.rows.columns import Folding, hidden_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
@@ -173,10 +174,13 @@ class Query(msgspec.Struct, frozen=True):
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
-        fault = tolerance.fault({one.name: one.merge for one in self.program.partials})
+        partials = {one.name: one.merge for one in self.program.partials}
+        fault = tolerance.fault(partials, [key.name for key in hidden_keys(self.program)])
         if fault is not None:
             raise ValueError(f"{where}: {fault}")
-        has_groups = self.program.folding is msgspec.UNSET and self.program.first is msgspec.UNSET
+        folding = self.program.folding
+        is_coarser = isinstance(folding, Folding) and bool(folding.sets)
+        has_groups = not is_coarser and self.program.first is msgspec.UNSET
         if not has_groups or self.holds_states or self.sessions is not msgspec.UNSET:
             raise ValueError(f"{where}: wanted groups of a window, neither states nor sessions")
 

@@ -16,13 +16,10 @@ from itertools import chain
 
 import msgspec
 
-from headwater.algebra.coverage import FIRST, OPEN, Coverage, GroupKey
+from headwater.algebra.coverage import EMPTY, OPEN, WHOLE, Coverage, GroupKey, group_key
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
-
-_WHOLE: GroupKey = (FIRST, 1)
-_EMPTY: GroupKey = ((), 0)
 
 
 class Holding:
@@ -42,7 +39,7 @@ class Holding:
 
     @property
     def key(self) -> GroupKey:
-        return self.updates, OPEN if self.closed_at is None else self.closed_at
+        return group_key(self.updates, self.closed_at)
 
     @property
     def is_bound(self) -> bool:
@@ -120,9 +117,9 @@ class PaneBoard:
     def forms(self) -> Iterator[tuple[GroupKey, int]]:
         """What is known of present incarnations, and of which sites; each site once."""
         if self.whole:
-            yield _WHOLE, self.whole
+            yield WHOLE, self.whole
         if self.empty:
-            yield _EMPTY, self.empty
+            yield EMPTY, self.empty
         yield from self.groups.items()
 
     def holding_of(self, ordinal: int, present: int | None) -> Holding | None:
@@ -265,9 +262,9 @@ class PaneBoard:
     def _move(self, key: GroupKey, sites: int) -> None:
         """This is what is known of these sites, all in their present life, from now on."""
         self._clear(sites)
-        if key == _WHOLE:
+        if key == WHOLE:
             self.whole |= sites
-        elif key == _EMPTY:
+        elif key == EMPTY:
             self.empty |= sites
         else:
             self.groups[key] = self.groups.get(key, 0) | sites

@@ -25,7 +25,7 @@ from headwater.reading.chunk import Chunk
 from headwater.reading.form import form_of
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm.session import apply_settings
-from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.lines import LARGE_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.lines.malformed import kinds_of
 from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import ChunkUnreadable, whole_files
@@ -45,7 +45,6 @@ from headwater.sql.write.judge_groups import SETTINGS, write_left_out_sql, write
 from headwater.sql.write.state_records import AT, BEGIN, END
 
 LINES = "__lines"
-LARGE_BYTES = ONE_TASK_BYTES + 1
 """As a plain Spark reads: by as many tasks as it likes."""
 
 

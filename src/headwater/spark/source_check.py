@@ -28,20 +28,17 @@ from headwater.reading.chunk import Chunk
 from headwater.reading.form import Form, form_of
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.guessed_times import guessed_sql
-from headwater.spark.lines.lines import ONE_TASK_BYTES, SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.lines import LARGE_BYTES, SITE, Linked, linked, read_lines, with_types
 from headwater.spark.lines.malformed import kinds_of
 from headwater.spark.lines.parse import BAD, Parser
 from headwater.spark.lines.readable import ChunkUnreadable, look_at
+from headwater.spark.lines.record_order import BLOCK, FILE
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
 
 T = TypeVar("T")
 LINES = "__checked_lines"
-FILE = "__file"
 PART = "__part"
-BLOCK = "__block"
 ROW = "__row"
-LARGE_BYTES = ONE_TASK_BYTES + 1
-"""How much there is nobody has summed: enough for more than one task."""
 BEHIND_SHARE = 0.999
 ACCURACY = 10_000
 """Of the percentile: off by a ten thousandth of the records at most."""

@@ -111,6 +111,11 @@ def settings_with(
             "`finally` can't change while a stream runs under a fidelity: windows were final by "
             f"it; {NEW_STREAM}"
         )
+    if found is not None and _names(found) != _names(query):
+        raise QueryRefused(
+            f"{query.id}: wanted an error of a sketch only where there was one at the start, since "
+            f"sites count the records in it, or don't, as it was installed; {NEW_STREAM}"
+        )
     if found is None or _without_text(found) != _without_text(query):
         raise QueryRefused(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
@@ -175,6 +180,11 @@ def _stream(text: str) -> StreamStatement:
 
 def _ordered(found: Mapping[str, str]) -> Written:
     return tuple((name, found[name]) for name in ALTERABLE if name in found)
+
+
+def _names(query: Query) -> list[str]:
+    """Of what sites compute."""
+    return [one.name for one in query.program.partials]
 
 
 def _without_text(query: Query) -> object:

@@ -58,6 +58,7 @@ from headwater.sql.rules.count_copies import count_copies
 from headwater.sql.rules.deal_out_groups import deal_out_groups
 from headwater.sql.rules.divisible import check_divisible
 from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
+from headwater.sql.rules.measured_errors import with_measures
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
 from headwater.sql.rules.take_first_rows import take_first_rows
@@ -200,6 +201,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         if last_n:
             check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
+        split = with_measures(split) if errors else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
             at = offset_of(calls[0].arguments[0]) if calls else None

@@ -138,7 +138,7 @@ class CommandStore:
 
 def kept(install: Install) -> bytes:
     """As it lies on disk: field by field, its query flat; and as ever where nothing was altered."""
-    fields = msgspec.structs.asdict(install) | {"query": FlatQuery.of(install.query)}
+    fields = msgspec.structs.asdict(install) | {"query": FlatQuery.of(install.query).as_written()}
     if not install.alters:
         del fields["alters"]
     return msgspec.msgpack.encode({"type": "Install", **fields})

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from headwater.errors import SegmentDamaged
 from headwater.store.disk import Disk, explained
-from headwater.store.segments import Segment
+from headwater.store.segments import Segment, table_image
 
 SUFFIX = ".arrow"
 
@@ -62,7 +62,7 @@ class HeldSegments:
             while self._bytes > self._bytes_max:
                 name = next(iter(self._held))
                 self._disk.make_directory(self.directory)
-                self._disk.write_new(self.directory / name, [_image(self._held[name])])
+                self._disk.write_new(self.directory / name, [table_image(self._held[name])])
                 self._drop(name)
 
     def _drop(self, name: str) -> bool:
@@ -96,11 +96,3 @@ class HeldSegments:
                     continue
             with contextlib.suppress(OSError):
                 self._disk.remove(self.directory / name)
-
-
-def _image(table: pa.Table) -> memoryview:
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return memoryview(sink.getvalue())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from headwater.store.pane_segments import AnySegments, with_pane
+from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch, with_pane
 from headwater.store.segments import Segment
 
 WAITING_BYTES_MAX = 32 << 20
@@ -25,6 +25,19 @@ class Image:
         self.rows = 0
         self.segment: Segment | None = None
         """None until it is on the disk."""
+
+
+Piece = tuple[Image, int, int]
+"""Rows of one pane: where they lie, the first of them in it, how many."""
+
+
+def named(segments: PaneSegments, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
+    """Inside a transaction. ``files``: the numbers of those that were named before, by file."""
+    image, first_row, rows = piece
+    assert image.segment is not None, "what is numbered is on the disk"
+    if image.segment.name not in files:
+        files[image.segment.name] = segments.add(query, image.segment)
+    return Stretch(files[image.segment.name], first_row, rows)
 
 
 class ImagePacker:

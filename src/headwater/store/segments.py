@@ -163,6 +163,15 @@ def parquet_image(table: pa.Table) -> memoryview:
     return memoryview(sink.getvalue())
 
 
+def table_image(table: pa.Table) -> memoryview:
+    """A table as one compressed Arrow stream."""
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
+
+
 def checksum_of(image: bytes | memoryview) -> bytes:
     return hashlib.blake2b(image, digest_size=CHECKSUM_BYTES).digest()
 

@@ -13,6 +13,7 @@ from headwater.agent import process
 from headwater.agent.config import AgentConfig
 from headwater.errors import ConfigurationError
 from headwater.local import up
+from headwater.local.federation_files import ROSTER, ROSTER_TEXT
 from headwater.net.identity.certs import (
     CertFiles,
     create_authority,
@@ -46,7 +47,7 @@ def sign(federation: Path, files: CertFiles, *, at_s: float | None = None) -> No
     text = roster_toml(who.federation, up.laid_out_roster(federation).roster).encode()
     signature = OperatorSignature(who.federation, who.name, credentials.own)
     data = sign_roster(text, signature, given_out=2, at_s=time.time() if at_s is None else at_s)
-    (federation / up.ROSTER).write_bytes(data)
+    (federation / ROSTER).write_bytes(data)
 
 
 def operator(federation: Path) -> CertFiles:
@@ -55,17 +56,17 @@ def operator(federation: Path) -> CertFiles:
 
 
 def unsigned(federation: Path) -> None:
-    (federation / up.ROSTER).write_bytes((federation / up.ROSTER_TEXT).read_bytes())
+    (federation / ROSTER).write_bytes((federation / ROSTER_TEXT).read_bytes())
 
 
 def not_there(federation: Path) -> None:
-    (federation / up.ROSTER).unlink()
+    (federation / ROSTER).unlink()
 
 
 def of_another_federation(federation: Path) -> None:
     other = up.lay_out(federation.parent / "other", site_count=1, relays=1)
     assert [site.name for site in other.sites] == ["site1", "relay1"]
-    (federation / up.ROSTER).write_bytes((federation.parent / "other" / up.ROSTER).read_bytes())
+    (federation / ROSTER).write_bytes((federation.parent / "other" / ROSTER).read_bytes())
 
 
 def of_another_ca_of_that_name(federation: Path) -> None:
@@ -83,9 +84,9 @@ def by_somebody_denied(federation: Path) -> None:
 
 
 def changed_by_a_byte(federation: Path) -> None:
-    data = (federation / up.ROSTER).read_bytes()
+    data = (federation / ROSTER).read_bytes()
     assert data.count(b"has_data = false") == 1
-    (federation / up.ROSTER).write_bytes(data.replace(b"has_data = false", b"has_data = true "))
+    (federation / ROSTER).write_bytes(data.replace(b"has_data = false", b"has_data = true "))
 
 
 def after_the_certificate_had_ended(federation: Path) -> None:
@@ -93,14 +94,14 @@ def after_the_certificate_had_ended(federation: Path) -> None:
 
 
 def huge(federation: Path) -> None:
-    with (federation / up.ROSTER).open("wb") as file:
+    with (federation / ROSTER).open("wb") as file:
         file.truncate(ROSTER_BYTES_MAX + 1)
 
 
 def without_this_site(federation: Path) -> None:
-    text = (federation / up.ROSTER_TEXT).read_text().replace('"relay1"', '"relay2"')
-    (federation / up.ROSTER_TEXT).write_text(text)
-    (federation / up.ROSTER).unlink()
+    text = (federation / ROSTER_TEXT).read_text().replace('"relay1"', '"relay2"')
+    (federation / ROSTER_TEXT).write_text(text)
+    (federation / ROSTER).unlink()
     up.sign_laid_out(federation)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headwater.errors import SparkDown, SparkFailed
+from headwater.spark import end_jobs
 from headwater.spark.jvm.keeper import Work
 from headwater.spark.root import root_job as module
 from headwater.spark.root.root_job import root_job
@@ -107,7 +108,7 @@ def test_a_job_that_takes_too_long_is_cancelled_and_says_so() -> None:
 def test_jobs_that_follow_one_that_was_cancelled_are_cancelled_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "CANCEL_EVERY_S", 0.001)
+    monkeypatch.setattr(end_jobs, "CANCEL_EVERY_S", 0.001)
     context = FakeContext(jobs=3)
     lease = FakeLease(context)
     with (

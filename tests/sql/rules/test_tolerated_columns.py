@@ -6,11 +6,12 @@ import pytest
 from msgspec import UNSET
 
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance
+from headwater.algebra.remainders.meaning import Meaning
+from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
-from headwater.sql.admit.needs import ERROR
+from headwater.sql.admit.needs import ERROR, ERROR_MEANINGS
 from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
@@ -88,7 +89,8 @@ def test_without_an_error_nothing_of_it_is_in_the_plan() -> None:
     [
         ("error = '1 % of total'", "1 % of total: that share of the site's own total of the pane"),
         ("error = '600'", "600: 100 for each of 3 sites and 2 panes of a window"),
-        ("error = '1 %'", "so every group is sent, and nothing is saved"),
+        ("error = '1 %'", "so every group is sent, but for what is left of those that left early"),
+        ("error = '100 %'", "100 % of each value: groups may stay whole"),
         ("error = '600', finally = 'exact'", "which follows when that has arrived"),
         ("error = '600'", "which stays at the site"),
     ],
@@ -189,3 +191,119 @@ def test_a_maximum_of_what_is_never_negative_may_be_off_by_a_number(of: str) -> 
 def test_another_maximum_is_refused_with_what_to_write(select: str, error: str) -> None:
     with pytest.raises(QueryRefused, match=r"write max\(abs\(…\)\)"):
         compiled(f"error = 'hits: 5, {error}'", select=select)
+
+
+MORE = (
+    "CREATE SOURCE access (ts TIMESTAMP, domain STRING, user STRING, ms DOUBLE) "
+    "WITH (format = 'json', path = 'a.log', time = 'ts');"
+)
+
+
+def asked(column: str, error: str, *, rest: str = "") -> Query:
+    """Beside a count, which may be off by a share of its total."""
+    text = (
+        f"{MORE} CREATE STREAM s WITH (error = 'hits: 1 % of total, {error}') AS "
+        f"SELECT domain, count(*) AS hits, {column} FROM access "
+        f"GROUP BY window(ts, '1 minute'), domain {rest}"
+    )
+    (query,) = compile_statements(
+        text, root="a", installer="a", next_counter=1, known_sites=("a", "b")
+    )
+    return query
+
+
+def column(query: Query, name: str) -> ToleratedColumn:
+    assert query.tolerates is not None
+    return next(one for one in query.tolerates.columns if one.column == name)
+
+
+@pytest.mark.parametrize("call", ["avg(ms)", "mean(ms)", "try_avg(ms)"])
+def test_an_average_may_lack_a_share_of_a_groups_records(call: str) -> None:
+    query = asked(f"{call} AS m", "m: 2 %")
+    found = column(query, "m")
+    assert (found.meaning, found.form, found.size) == (Meaning.RECORDS, ErrorForm.VALUE, 0.02)
+    assert found.partial in {one.name for one in query.program.partials if one.merge == "sum"}
+    assert f"COUNT(ms) AS {found.partial}" in query.program.site_sql
+    assert "2 % of a group's records" in explain(query)
+    assert FlatQuery.of(query).query() == query
+    assert ERROR_MEANINGS in (query.needs or ())
+
+
+def test_a_percentile_goes_by_the_slots_of_its_own_histogram() -> None:
+    query = asked("percentile_approx(ms, 0.99) AS p", "p: 2 %")
+    found = column(query, "p")
+    assert found.among == "slot_1"
+    assert found.partial == "count_1"
+    assert query.program.partials[0].name == "count_1"
+    assert "but for the least of its rows" in explain(query)
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("percentile_approx(ms, 0.99, 100) AS c", "c: 2 %"),
+        ("percentile_approx(ts, 0.5) AS c", "c: 2 %"),
+        ("approx_count_distinct(user) AS c", "c: 40"),
+    ],
+)
+def test_beside_a_sketch_sites_count_the_records_in_it(call: str, error: str) -> None:
+    query = asked(call, error)
+    found = column(query, "c")
+    assert found.partial.startswith("records_")
+    assert f"AS {found.partial}" in query.program.site_sql
+    assert found.partial not in query.program.root_sql
+
+
+def test_without_an_error_nothing_is_counted_beside_a_sketch() -> None:
+    text = f"""{MORE} CREATE STREAM s AS SELECT domain, approx_count_distinct(user) AS c FROM access
+        GROUP BY window(ts, '1 minute'), domain"""
+    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    assert len(query.program.partials) == 1
+
+
+def test_a_distinct_count_is_off_by_a_number_of_values_of_which_each_row_is_one() -> None:
+    found = column(asked("count(DISTINCT user) AS users", "users: 40"), "users")
+    assert (found.meaning, found.partial, found.among) == (Meaning.MEMBERS, "", "value_1")
+    assert not found.has_total
+
+
+def test_several_growing_states_are_told_apart_by_their_hidden_keys() -> None:
+    query = asked(
+        "count(DISTINCT user) AS users, percentile_approx(ms, 0.5) AS p", "users: 40, p: 5 %"
+    )
+    assert [column(query, name).among for name in ("users", "p")] == ["value_1", "slot_2"]
+    assert column(query, "hits").among == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "write"),
+    [
+        ("avg(ms) AS m", "m: 1 % of total", "'m: 1 %', or 'm: 100 %'"),
+        ("avg(ms) AS m", "m: 5", "'m: 1 %', or 'm: 100 %'"),
+        ("percentile_approx(ms, 0.5) AS p", "p: 5", "'p: 1 %', or 'p: 100 %'"),
+        ("count(DISTINCT user) AS u", "u: 1 %", "'u: 50'"),
+        ("count(DISTINCT user) AS u", "u: 1 % of total", "'u: 50'"),
+        ("approx_count_distinct(user) AS u", "u: 1 %", "'u: 50'"),
+        ("sum(ms) AS b", "b: 1 %", "sum(abs(…)) or sum(greatest(…, 0))"),
+        ("sum(ms) AS b", "b: 1 % of total", "a number such as '500'"),
+        ("min(ms) AS b", "b: 5", "write a stream of its own for it, without error"),
+        ("stddev(ms) AS b", "b: 5 %", "write a stream of its own for it, without error"),
+        ("approx_top_k(user, 3) AS b", "b: 5", "write a stream of its own for it, without error"),
+        ("avg(ms) / 1000 AS b", "b: 5 %", "write a stream of its own for it, without error"),
+        ("avg(ms) AS m", "5", "or 'hits: 1 %, bytes: 5e6'"),
+        ("avg(ms) AS m", "m: 1 %, mm: 5", "no column `mm` that aggregates make"),
+        ("avg(ms) AS m", "m: 1 %, m: 5", "two bounds; write one"),
+        ("avg(ms) AS m", "m: 1e999", "wanted a number above 0"),
+    ],
+)
+def test_what_no_bound_can_mean_is_refused_with_what_to_write(
+    call: str, error: str, write: str
+) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        asked(call, error)
+    assert write in str(refused.value)
+
+
+def test_rows_are_not_chosen_by_what_is_computed_of_records() -> None:
+    with pytest.raises(QueryRefused, match="by a count, sum or maximum"):
+        asked("avg(ms) AS m", "m: 1 %", rest="ORDER BY m DESC LIMIT 3")

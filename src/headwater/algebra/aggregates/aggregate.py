@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from headwater.algebra.aggregates.merge_rule import MergeRule
+from headwater.algebra.remainders.meaning import ErrorOf
 from headwater.algebra.rows.bounded import Bound
 from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
 
@@ -101,6 +102,9 @@ class Aggregate(msgspec.Struct, frozen=True):
     gives where values tie; empty: it leaves nothing open."""
     further_rules: tuple[MergeRule, ...] = ()
     """That a split may name instead of ``merge``."""
+    error: ErrorOf | None = None
+    """What a bound on its column means where sites keep something back; None: it can't be bounded.
+    A function that users bring says it here as well."""
 
     @property
     def rules(self) -> tuple[MergeRule, ...]:

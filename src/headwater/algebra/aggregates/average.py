@@ -21,6 +21,7 @@ from headwater.algebra.aggregates.aggregate import Aggregate, Split, UnfitArgume
 from headwater.algebra.aggregates.count import COUNTED
 from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.aggregates.sum import SUM_EXTRA_DIGITS, summed, tried_argument
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 from headwater.algebra.rows.types import DECIMAL_DIGITS_MAX, decimal_digits, decimal_type
 
 AVERAGE_EXTRA_DIGITS = 4
@@ -68,9 +69,16 @@ def _finish_decimal(precision: int, scale: int) -> str:
     return f"CAST({whole} + {fraction} AS DECIMAL({precision + AVERAGE_EXTRA_DIGITS}, {places}))"
 
 
+ERROR = ErrorOf(Meaning.RECORDS, COUNTED.site)
 AVERAGE = Aggregate(
-    "avg", SUMS, split_average, ("sum", "count"), synonyms=("mean",), makes_one_of_many=True
+    "avg",
+    SUMS,
+    split_average,
+    ("sum", "count"),
+    synonyms=("mean",),
+    makes_one_of_many=True,
+    error=ERROR,
 )
 TRY_AVERAGE = Aggregate(
-    "try_avg", SUMS, split_try_average, ("sum", "count"), makes_one_of_many=True
+    "try_avg", SUMS, split_try_average, ("sum", "count"), makes_one_of_many=True, error=ERROR
 )

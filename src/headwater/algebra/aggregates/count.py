@@ -2,6 +2,7 @@
 
 from headwater.algebra.aggregates.aggregate import Aggregate, PartialColumn, Split, condition
 from headwater.algebra.aggregates.merge_sums import SUMS
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 
 COUNTED = PartialColumn("count", "bigint", "COUNT({x}){filter}")
 
@@ -17,5 +18,10 @@ def split_count_if(types: tuple[str, ...]) -> Split:
     return Split("bigint", (counted,))
 
 
-COUNT = Aggregate("count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True)
-COUNT_IF = Aggregate("count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True)
+ADDED = ErrorOf(Meaning.ADDED)
+COUNT = Aggregate(
+    "count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True, error=ADDED
+)
+COUNT_IF = Aggregate(
+    "count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True, error=ADDED
+)

@@ -16,6 +16,7 @@ from headwater.algebra.aggregates.aggregate import (
     one_argument,
 )
 from headwater.algebra.aggregates.merge_extremes import GREATEST, LEAST
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 from headwater.algebra.rows.nested_types import is_nested
 from headwater.algebra.rows.types import WINDOW_TYPE
 
@@ -44,7 +45,9 @@ def split_truth(name: str, types: tuple[str, ...]) -> Split:
 
 MIN = Aggregate("min", LEAST, partial(split_extreme, "min"), ("min",))
 ANY_VALUE = Aggregate("any_value", LEAST, split_any, ("min",), settled="MIN({x})")
-MAX = Aggregate("max", GREATEST, partial(split_extreme, "max"), ("max",))
+MAX = Aggregate(
+    "max", GREATEST, partial(split_extreme, "max"), ("max",), error=ErrorOf(Meaning.LARGEST)
+)
 BOOL_AND = Aggregate(
     "bool_and", LEAST, partial(split_truth, "bool_and"), ("bool_and",), synonyms=("every",)
 )

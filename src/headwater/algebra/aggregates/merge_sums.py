@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule, Types
+from headwater.algebra.rows.types import BIGINT_MAX
 
-BIGINT_MAX = (1 << 63) - 1
 WIDE_DIGITS = 76
 """Decimals of Arrow that no sum of 38-digit decimals in memory can overflow."""
 _EXACT = Context(prec=WIDE_DIGITS)

@@ -17,6 +17,7 @@ from headwater.algebra.aggregates.aggregate import (
     one_argument,
 )
 from headwater.algebra.aggregates.merge_sums import SUMS
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 from headwater.algebra.rows.types import (
     DECIMAL_DIGITS_MAX,
     FLOATS,
@@ -83,5 +84,7 @@ def summed(name: str, argument: str) -> PartialColumn:
     return PartialColumn("sum", decimal_type(DECIMAL_DIGITS_MAX, digits[1]), site)
 
 
-SUM = Aggregate("sum", SUMS, split_sum, ("sum",), makes_one_of_many=True)
+SUM = Aggregate(
+    "sum", SUMS, split_sum, ("sum",), makes_one_of_many=True, error=ErrorOf(Meaning.ADDED)
+)
 TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True)

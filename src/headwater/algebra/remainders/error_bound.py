@@ -26,8 +26,8 @@ class ErrorForm(StrEnum):
 
 
 class ErrorBound(msgspec.Struct, frozen=True):
-    """Checked when made. Of an average the column is its number of records, and the form VALUE:
-    ``withholding`` says why."""
+    """Checked when made. Of an average or percentile the form is VALUE, of a group's number of
+    records: ``withholding`` says why."""
 
     form: ErrorForm
     size: float

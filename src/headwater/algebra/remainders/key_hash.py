@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from headwater.algebra.rows.nested_keys import key_for_grouping, nested_key
+from headwater.algebra.rows.nested_keys import any_key, key_for_grouping
 
 Hashes: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[np.int64]
@@ -26,11 +26,6 @@ Numbers: TypeAlias = NDArray[np.int64]
 _BASE = 0x100000001B3
 _NULL = np.uint64(0x9E3779B97F4A7C15)
 _SEED = np.uint64(0xCBF29CE484222325)
-
-
-def can_hash(types: Sequence[pa.DataType]) -> bool:
-    """Keys that are structs or arrays have no bytes of their own."""
-    return not any(map(pa.types.is_nested, types))
 
 
 def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
@@ -41,7 +36,7 @@ def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
     """
     if not keys or not rows.num_rows:
         return np.zeros(rows.num_rows, dtype=np.int64)
-    columns = [_comparable(rows.column(key)) for key in keys]
+    columns = [any_key(rows.column(key)) for key in keys]
     names = [str(n) for n in range(len(columns))]
     table = pa.table([*columns, pa.array(np.arange(rows.num_rows))], names=[*names, "row"])
     listed = table.group_by(names, use_threads=False).aggregate([("row", "list")])
@@ -53,7 +48,7 @@ def group_numbers(rows: pa.Table, keys: Sequence[str]) -> Numbers:
 
 
 def group_hashes(rows: pa.Table, keys: Sequence[str]) -> Hashes:
-    """Of keys that ``can_hash`` allows.
+    """Of keys that have bytes of their own: no structs, no arrays.
 
     >>> one, other, again = group_hashes(pa.table({"k": ["a", "b", "a"]}), ["k"]).tolist()
     >>> one == again, one == other
@@ -64,10 +59,6 @@ def group_hashes(rows: pa.Table, keys: Sequence[str]) -> Hashes:
         column = rows.column(key).combine_chunks()
         found = _mixed(found * np.uint64(_BASE) + _words(column))
     return found
-
-
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    return nested_key(column) if pa.types.is_nested(column.type) else key_for_grouping(column)
 
 
 def _words(column: pa.Array | pa.ChunkedArray) -> Hashes:

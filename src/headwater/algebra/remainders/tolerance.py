@@ -7,21 +7,26 @@ remainder for each column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from math import isfinite
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 from msgspec import Meta
 
 from headwater.algebra.bounds import Name
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.share_table import Dealing
 
 WITHHELD_COLUMNS_MAX = 64
 """Columns of one query that have a bound."""
+
+
+FORMS = {Meaning.RECORDS: ErrorForm.VALUE, Meaning.MEMBERS: ErrorForm.ABSOLUTE}
+"""Of meanings that have only one."""
 
 
 class Finally(StrEnum):
@@ -39,16 +44,65 @@ class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
     column: Name
     """As the answer calls it."""
     partial: Name
-    """What of a summary's row it goes by."""
+    """What of a summary's row it goes by; empty: each row is one."""
     form: ErrorForm
     size: float
     is_largest: bool = False
     """A maximum of values that are never negative: of several sites the worst error counts, and
     all may be off by the whole bound."""
+    meaning: Meaning = Meaning.ADDED
+    """What else it is; ``ADDED`` also beside ``is_largest``, as agents of before write it."""
+    among: Name = ""
+    """A hidden key: only rows with a value in it count; empty: all do."""
 
     @property
     def bound(self) -> ErrorBound:
         return ErrorBound(self.form, self.size)
+
+    @property
+    def has_total(self) -> bool:
+        """Whether what is kept back of all groups can be added up to something."""
+        return not self.is_largest and self.meaning is not Meaning.MEMBERS
+
+    def text(self) -> str:
+        """
+        >>> ToleratedColumn("p99", "n", ErrorForm.VALUE, 0.01, meaning=Meaning.RECORDS).text()
+        'p99 may lack 1 % of the records of a group'
+        >>> ToleratedColumn("hits", "n", ErrorForm.TOTAL, 0.01).text()
+        'hits may be off by 1 % of total'
+        """
+        if self.meaning is Meaning.RECORDS:
+            return f"{self.column} may lack {self.bound.text()} of the records of a group"
+        return f"{self.column} may be off by {self.bound.text()}"
+
+    def fault(self, partials: Mapping[str, str], hidden: Collection[str]) -> str | None:
+        """What is wrong with it; None: nothing."""
+        size_max = float("inf") if self.form is ErrorForm.ABSOLUTE else 1.0
+        if not isfinite(self.size) or not 0.0 < self.size <= size_max:
+            return f"wanted a number above 0, got {self.size}"
+        if self.is_largest and self.form is not ErrorForm.ABSOLUTE:
+            return f"wanted a number for a maximum, got {self.form}"
+        form = FORMS.get(self.meaning, self.form)
+        if self.form is not form or self.meaning is Meaning.LARGEST:
+            return f"wanted the form {form} of what is {self.meaning}, got {self.form}"
+        if self.among and self.among not in hidden:
+            return f"wanted one of {sorted(hidden)} as hidden key, got {self.among!r}"
+        rule = "max" if self.is_largest else "sum"
+        known = [name for name, merge in partials.items() if merge == rule]
+        is_row = self.meaning is Meaning.MEMBERS and not self.partial and bool(self.among)
+        if not is_row and self.partial not in known:
+            return f"wanted one of {known}, got {self.partial!r}"
+        return None
+
+
+class _ShortColumn(msgspec.Struct, frozen=True, array_like=True):
+    """One that is about its values, as it was written before there were other meanings."""
+
+    column: str
+    partial: str
+    form: ErrorForm
+    size: float
+    is_largest: bool
 
 
 class ChosenRows(msgspec.Struct, frozen=True):
@@ -77,19 +131,17 @@ class Tolerance(msgspec.Struct, frozen=True):
     dealing: Dealing | msgspec.UnsetType = msgspec.UNSET
     """From which pane on shares of an absolute bound move; unset: they stay even."""
 
-    def fault(self, partials: Mapping[str, str]) -> str | None:
+    def as_written(self) -> Tolerance:
+        """For its bytes alone: what was signed before stays what it was."""
+        return msgspec.structs.replace(self, columns=tuple(map(_as_written, self.columns)))
+
+    def fault(self, partials: Mapping[str, str], hidden: Collection[str] = ()) -> str | None:
         """What is wrong with it, whoever has written it; None: nothing. ``partials`` are the
-        query's, by name, with the rules that they merge by."""
+        query's, by name, with the rules that they merge by, ``hidden`` its hidden keys."""
         for one in self.columns:
-            size_max = float("inf") if one.form is ErrorForm.ABSOLUTE else 1.0
-            if not isfinite(one.size) or not 0.0 < one.size <= size_max:
-                return f"error of {one.column}: wanted a number above 0, got {one.size}"
-            if one.is_largest and one.form is not ErrorForm.ABSOLUTE:
-                return f"error of {one.column}: wanted a number for a maximum, got {one.form}"
-            rule = "max" if one.is_largest else "sum"
-            known = [name for name, merge in partials.items() if merge == rule]
-            if one.partial not in known:
-                return f"error of {one.column}: wanted one of {known}, got {one.partial!r}"
+            fault = one.fault(partials, hidden)
+            if fault is not None:
+                return f"error of {one.column}: {fault}"
         return self.dealing.fault() if isinstance(self.dealing, Dealing) else None
 
     def share(self, column: ToleratedColumn, *, panes: int, part: float | None = None) -> float:
@@ -120,4 +172,11 @@ class Tolerance(msgspec.Struct, frozen=True):
     def lines(self) -> Iterator[str]:
         """For people, a sentence each."""
         for one in self.columns:
-            yield f"{one.column} may be off by {one.bound.text()}"
+            yield one.text()
+
+
+def _as_written(one: ToleratedColumn) -> ToleratedColumn:
+    if one.meaning is not Meaning.ADDED or one.among:
+        return one
+    short = _ShortColumn(one.column, one.partial, one.form, one.size, one.is_largest)
+    return cast(ToleratedColumn, short)  # read back as the same

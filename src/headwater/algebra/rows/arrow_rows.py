@@ -34,7 +34,7 @@ from headwater.algebra.aggregates import RULES
 from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule, Types
 from headwater.algebra.rows.columns import RowLayout
 from headwater.algebra.rows.first_rows import checked_first, first_rows
-from headwater.algebra.rows.nested_keys import key_for_grouping, nested_key
+from headwater.algebra.rows.nested_keys import any_key
 from headwater.algebra.rows.types import spark_type, summary_schema
 from headwater.errors import WireError
 
@@ -139,7 +139,7 @@ class ArrowMerger:
     def _prepared(self, table: pa.Table) -> pa.Table:
         """Columns that Arrow groups as Spark does. Names are positions, so that no name of a column
         can collide with one that Arrow makes."""
-        columns = [_key(table.column(name)) for name in self.key_names]
+        columns = [any_key(table.column(name)) for name in self.key_names]
         for state in self._states:
             columns += state.rule.lift([table.column(name) for name in state.names])
         names = [str(index) for index in range(len(columns))]
@@ -226,11 +226,6 @@ def _states(layout: RowLayout, schema: pa.Schema, rules: Mapping[str, MergeRule]
         )
         at += rule.width
     return states
-
-
-def _key(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
-    """A key such that Arrow's equality is Spark's."""
-    return nested_key(column) if pa.types.is_nested(column.type) else key_for_grouping(column)
 
 
 def in_schema(rows: pa.Table, wanted: pa.Schema) -> pa.Table:

@@ -104,6 +104,11 @@ def visible_keys(layout: GroupLayout) -> Sequence[Column]:
     return layout.keys[: len(layout.keys) - hidden]
 
 
+def hidden_keys(layout: GroupLayout) -> Sequence[Column]:
+    """The others: values of growing states, and the number that tells these apart."""
+    return layout.keys[len(visible_keys(layout)) :]
+
+
 def set_keys(layout: GroupLayout) -> Sequence[Column]:
     """The key that groups have beside the user's where there are grouping sets."""
     folding = layout.folding

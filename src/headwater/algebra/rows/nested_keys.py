@@ -27,6 +27,11 @@ def nested_key(column: pa.ChunkedArray) -> pa.Array:
     return pa.array(_numbers(column.combine_chunks()))
 
 
+def any_key(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """A key such that Arrow's equality is Spark's."""
+    return nested_key(column) if pa.types.is_nested(column.type) else key_for_grouping(column)
+
+
 def key_for_grouping(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A key that is not nested such that Arrow's equality, which is of bits, is Spark's."""
     if not pa.types.is_floating(column.type):

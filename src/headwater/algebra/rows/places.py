@@ -19,6 +19,8 @@ SITE = "site"
 REGION = "region"
 LABEL = "label:"
 """Before the name of a label."""
+LABEL_PATTERN = r"[a-z][a-z0-9_]{0,62}"
+"""Of its name."""
 PLACES_MAX = 20
 
 

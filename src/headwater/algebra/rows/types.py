@@ -42,6 +42,7 @@ DECIMAL_DIGITS_MAX = 38
 DEPTH_MAX = 9
 """Of types within types."""
 
+BIGINT_MAX = (1 << 63) - 1
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double")
 

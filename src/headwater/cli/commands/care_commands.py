@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headwater.cli import current
+from headwater.cli.commands.operator_commands import Federation
 from headwater.cli.show.output import SENTENCE_CHARACTERS_MAX, Listing, ListingOutput, print_listing
 from headwater.errors import ConfigurationError
 
@@ -16,10 +17,6 @@ EXIT_WRONG = 1
 Config = Annotated[
     Path | None,
     typer.Option(help="An agent's configuration; default: all of the federation in a directory."),
-]
-Federation = Annotated[
-    Path | None,
-    typer.Option("--federation", "-f", help="Its directory; default: the one last brought up."),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from headwater.algebra.panes import MICROS
 from headwater.cli.commands.operator_commands import read_sql
 from headwater.cli.ending import ends_in_order
 from headwater.cli.show.output import (
@@ -210,7 +211,6 @@ COLUMNS = (
 )
 SELDOM = frozenset(("empty", "twice", "never", "behind", "left_alone"))
 """Columns that a table has where any site has something there."""
-SECOND_US = 1_000_000
 REASONS_SHOWN = 5
 """Of why lines of a site are malformed; programs get all of them."""
 
@@ -265,9 +265,7 @@ def _row(one: SiteGives, *, is_table: bool) -> tuple[Any, ...]:
 
     found = one.found
     times = [None if us is None else utc(us) for us in (found.first_us, found.last_us)]
-    behind = [
-        None if us is None else us / SECOND_US for us in (found.behind_us, found.behind_us_max)
-    ]
+    behind = [None if us is None else us / MICROS for us in (found.behind_us, found.behind_us_max)]
     alone = [f"{path}: {reason}" for path, reason in one.left_alone.items()]
     size = amount(one.bytes) if is_table else one.bytes
     return (

@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headwater.algebra.panes import MICROS
 from headwater.errors import ConfigurationError
 from headwater.local.demo.cdn_catalogue import Catalogue
 
@@ -38,7 +39,6 @@ CURVE_STEPS = 256
 BULK_TICK = 1 << 40
 """Stands for "bulk" where a tick's number seeds the draw; no writer ever gets there."""
 LATENCY_MS_MAX = 30_000.0
-MICROS = 1_000_000
 
 Generator = np.random.Generator
 Floats = np.ndarray[Any, np.dtype[np.float64]]

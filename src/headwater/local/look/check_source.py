@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.algebra.panes import MICROS
 from headwater.errors import ConfigurationError
 from headwater.plan.sources.source import Source
 from headwater.spark.jvm.session import RunningSpark
@@ -29,7 +30,6 @@ DISORDERS = (
     (86_400, "1 day"),
 )
 """Lengths that are suggested: the first that is not shorter."""
-SECOND_US = 1_000_000
 
 
 class SiteGives(msgspec.Struct, frozen=True):
@@ -58,8 +58,8 @@ def suggested_disorder(behind_us: int | None) -> str:
     """
     if behind_us is None:
         return ""
-    longest = f"{-(-behind_us // (86_400 * SECOND_US))} days"
-    return next((text for s, text in DISORDERS if behind_us <= s * SECOND_US), longest)
+    longest = f"{-(-behind_us // (86_400 * MICROS))} days"
+    return next((text for s, text in DISORDERS if behind_us <= s * MICROS), longest)
 
 
 def sources_of(text: str) -> list[Source]:

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.bounds import ORDINALS_MAX
+from headwater.algebra.rows.places import LABEL_PATTERN
 from headwater.errors import ConfigurationError
 from headwater.net.identity.certs import NAME_RULE
 from headwater.net.identity.identity import is_name
@@ -29,7 +30,6 @@ VERSION_MAX = 1 << 53
 REGION_CHARS_MAX = 63
 LABELS_MAX = 32
 """Of one site."""
-LABEL_PATTERN = r"[a-z][a-z0-9_]{0,62}"
 PORT_MAX = 65_535
 YEAR_MAX = 9_000
 

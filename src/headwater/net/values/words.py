@@ -110,7 +110,7 @@ def command_word(command: Command) -> bytes:
     if isinstance(command, Install):
         return _encode(
             WireQuery(
-                query=FlatQuery.of(command.query),
+                query=FlatQuery.of(command.query).as_written(),
                 roster_version=command.roster_version,
                 operator=command.operator,
             )
@@ -124,7 +124,7 @@ def command_word(command: Command) -> bytes:
                 operator=command.operator,
                 number=command.number,
                 first_pane=command.first_pane,
-                settings=command.settings,
+                settings=command.settings.as_written(),
             )
         )
     return _encode(

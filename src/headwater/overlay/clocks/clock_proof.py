@@ -52,10 +52,6 @@ class ClockBounds(msgspec.Struct, frozen=True):
         low_s, high_s = self._at(now_s)
         return min(max(offset_s, low_s), high_s)
 
-    def width_s(self, now_s: float) -> float:
-        low_s, high_s = self._at(now_s)
-        return high_s - low_s
-
     def joined(self, newer: ClockBounds) -> ClockBounds:
         """What both prove. If both can't be true, a clock stood still in between."""
         now_s = newer.low_at_s

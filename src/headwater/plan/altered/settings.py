@@ -74,6 +74,12 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             tolerance=self.tolerance or msgspec.UNSET,
         )
 
+    def as_written(self) -> Settings:
+        """For its bytes alone."""
+        if self.tolerance is None:
+            return self
+        return msgspec.structs.replace(self, tolerance=self.tolerance.as_written())
+
     @property
     def owes_rest(self) -> bool:
         """Whether what sites keep back is to follow."""

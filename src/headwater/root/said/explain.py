@@ -214,26 +214,14 @@ class RootProgress(msgspec.Struct, frozen=True):
     query: str
     stream: str
     open_windows: int
-    unanswered_windows: int
     newest_answered: int | None
     """The newest window that has an answer."""
-    newest_end_us: int | None
-    """Its end."""
-    done_through: int
-    sealed_through: int
-    panes: int
-    sites_expected: int
-    sites_heard: int
-    sites_catching_up: int
     sites_refused: tuple[str, ...]
     sites_suspended: tuple[str, ...]
     parked: int
-    kept: int
-    """The number of the newest kept summary."""
     counters: dict[str, int]
     failure: str | None
     """Why the last answer could not be made; None: it could."""
-    has_ended: bool
     alarms: int = 0
     """That stand in its book."""
     alarms_raised: dict[str, int] = {}

@@ -131,29 +131,18 @@ def first_whole_text(start: str) -> str:
 
 
 def progress_of(root: Root) -> RootProgress:
-    table, answers, windows = root.table, root.answers, root.windows.windows
-    newest = answers.newest
+    table, answers = root.table, root.answers
     views = [(table.names[ordinal], view.state) for ordinal, view in table.views.items()]
     return RootProgress(
         query=root.id,
         stream=root.query.id.name,
-        open_windows=len(windows),
-        unanswered_windows=sum(not window.revision for window in windows.values()),
-        newest_answered=newest,
-        newest_end_us=None if newest is None else root.windows.spec.window_end_us(newest),
-        done_through=root.windows.done_through,
-        sealed_through=table.sealed_through,
-        panes=len(root.scoreboard.boards),
-        sites_expected=len(table.names),
-        sites_heard=len(views),
-        sites_catching_up=table.behind.bit_count(),
+        open_windows=len(root.windows.windows),
+        newest_answered=answers.newest,
         sites_refused=tuple(name for name, state in views if state.status == "refused"),
         sites_suspended=tuple(name for name, state in views if state.status == "suspended"),
         parked=len(root.parking),
-        kept=root.kept,
         counters=dict(root.counters),
         failure=answers.failure,
-        has_ended=root.has_ended,
         alarms=len(root.alarms),
         alarms_raised=dict(root.alarms.raised),
     )

@@ -8,12 +8,16 @@ import msgspec
 import numpy as np
 
 from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withholding import Floats
 
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
+
+
+OF_VALUE, OF_RECORDS = "each value", "its records"
 
 
 class StatedError(msgspec.Struct, frozen=True):
@@ -25,20 +29,28 @@ class StatedError(msgspec.Struct, frozen=True):
     largest: float
     """By so much a row may be off, or lack, in the column's unit."""
     share: float | None
-    """The same as a share of the column's total, where that was asked."""
+    """The same as a share, where that was asked: of the column's total, of the row's own value, or
+    of the records of its group."""
     total: float
     """What was kept back of the column over all rows: with it, totals are exact."""
     is_kept: bool
     """Whether that is within what was asked."""
+    share_of: str = "total"
+    """What the share is one of, as people read it; a meaning only where there is one."""
 
     def text(self) -> str:
         """
         >>> StatedError("hits", "1 % of total", 12.0, 0.004, 80.0, True).text()
         'hits may be off by 12 (0.4 % of total; asked: 1 % of total)'
+        >>> StatedError("p99", "1 %", 3.0, 0.004, 9.0, True, OF_RECORDS).text()
+        'p99 may lack 3 records of a group (0.4 % of its records; asked: 1 %)'
         """
-        share = "" if self.share is None else f"{self.share * 100:.3g} % of total; "
+        share = "" if self.share is None else f"{self.share * 100:.3g} % of {self.share_of}; "
         missed = "" if self.is_kept else "; NOT kept"
-        return f"{self.column} may be off by {self.largest:g} ({share}asked: {self.asked}{missed})"
+        off = f"be off by {self.largest:g}"
+        if self.share_of == OF_RECORDS:
+            off = f"lack {self.largest:g} records of a group"
+        return f"{self.column} may {off} ({share}asked: {self.asked}{missed})"
 
 
 class UncertainRows(msgspec.Struct, frozen=True):
@@ -110,9 +122,13 @@ def _stated(asked: tuple[ToleratedColumn, ...], remainder: Remainder) -> StatedE
     for one in asked:
         known = weakest.setdefault(one.form, one)
         weakest[one.form] = max(known, one, key=_size)
-    total, single = weakest.get(ErrorForm.TOTAL), len(weakest) == 1
-    share = _share(remainder) if total is not None else None
-    reached = remainder.largest if share is None or not single else share
+    is_single, share, share_of = len(weakest) == 1, None, "total"
+    if ErrorForm.TOTAL in weakest:
+        share = _share_of_total(remainder)
+    elif is_single and ErrorForm.VALUE in weakest:
+        is_of_records = asked[0].meaning is Meaning.RECORDS
+        share, share_of = remainder.share, OF_RECORDS if is_of_records else OF_VALUE
+    reached = remainder.largest if share is None or not is_single else share
     return StatedError(
         column=asked[0].column,
         asked=" or ".join(weakest[form].bound.text() for form in ErrorForm if form in weakest),
@@ -120,6 +136,7 @@ def _stated(asked: tuple[ToleratedColumn, ...], remainder: Remainder) -> StatedE
         share=share,
         total=remainder.total,
         is_kept=reached <= _allowed(weakest, remainder) * (1.0 + ROUNDING),
+        share_of=share_of,
     )
 
 
@@ -129,7 +146,8 @@ def _allowed(weakest: dict[ErrorForm, ToleratedColumn], remainder: Remainder) ->
     if len(weakest) == 1:
         return next(iter(weakest.values())).size
     sizes = {form: one.size for form, one in weakest.items()}
-    return sizes.get(ErrorForm.TOTAL, 0.0) * remainder.of + sizes.get(ErrorForm.ABSOLUTE, 0.0)
+    shares = sizes.get(ErrorForm.TOTAL, 0.0) + sizes.get(ErrorForm.VALUE, 0.0)
+    return shares * remainder.of + sizes.get(ErrorForm.ABSOLUTE, 0.0)
 
 
 def _size(column: ToleratedColumn) -> float:
@@ -156,6 +174,6 @@ def uncertain_rows(stated: StatedErrors, values: Floats) -> UncertainRows | None
     return UncertainRows(chosen.column, below, rows, len(values)) if rows else None
 
 
-def _share(remainder: Remainder) -> float:
+def _share_of_total(remainder: Remainder) -> float:
     """Of the total of the sites and panes that have withheld something: at most that of all."""
     return remainder.largest / remainder.of if remainder.of > 0.0 else 1.0

@@ -13,6 +13,7 @@ from __future__ import annotations
 import msgspec
 from pyspark.sql import SparkSession
 
+from headwater.algebra.panes import MICROS
 from headwater.plan.sources.local_times import says_zone
 from headwater.plan.sources.log_formats import COLUMNAR, all_options
 from headwater.plan.sources.time_formats import ISO, SAYS_ZONE, formats_of
@@ -21,8 +22,7 @@ from headwater.spark.lines.fields import literal, quoted
 from headwater.spark.lines.parse import TEXT, Parser
 from headwater.sql.read.time_of import converted_time
 
-SECOND_US = 1_000_000
-LATER_US = 3 * 3_600 * SECOND_US
+LATER_US = 3 * 3_600 * MICROS
 """Clocks go back by less, and not again within it."""
 LOCAL_TYPES = ("timestamp_ntz", "date")
 """Of files that have types: times that say no zone."""
@@ -32,9 +32,9 @@ def has_change(session: SparkSession, zone: str, *, from_us: int, to_us: int) ->
     """Whether the clocks of a zone are changed between these moments, or hours before or after."""
     java = session._jvm.java.time
     rules = java.ZoneId.of(zone).getRules()
-    first = java.Instant.ofEpochSecond((from_us - LATER_US) // SECOND_US)
+    first = java.Instant.ofEpochSecond((from_us - LATER_US) // MICROS)
     change = rules.nextTransition(first)
-    return change is not None and change.toEpochSecond() * SECOND_US <= to_us + LATER_US
+    return change is not None and change.toEpochSecond() * MICROS <= to_us + LATER_US
 
 
 def guessed_sql(parser: Parser, lines: str, zone: str, *, keep: str) -> str | None:

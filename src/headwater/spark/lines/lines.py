@@ -35,6 +35,8 @@ from headwater.spark.lines.record_order import with_order
 SITE = "__site"
 ONE_TASK_BYTES = 8 << 20
 """Up to here a batch is one task: a third of a second at most, once Java has compiled."""
+LARGE_BYTES = ONE_TASK_BYTES + 1
+"""For whoever has not summed how much there is: enough for more than one task."""
 LOOK_BYTES = 1 << 20
 LINES_SUFFIX = ".txt"
 READERS = {"parquet": "parquet", "orc": "orc", "avro": "org.apache.spark.sql.avro.AvroFileFormat"}

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from headwater.errors import SparkFailed
 from headwater.plan.over_limit import OVER_LIMIT
+from headwater.spark.end_jobs import end_jobs
 from headwater.spark.jvm.keeper import ROOT_PART, AnyLease, Spark, Work
 
 JOB_S_MAX = 600.0
@@ -20,8 +21,6 @@ JOB_S_MAX = 600.0
 comes of it, and the query's next answers wait behind it."""
 CANCEL_S_MAX = 60.0
 """How long a cancelled job may take to end before the JVM counts as stuck."""
-CANCEL_EVERY_S = 1.0
-"""One job of an answer may follow the other, and cancelling hits those that run."""
 
 _numbers = itertools.count(1)
 
@@ -84,8 +83,4 @@ class JobLimit:
             self._lease.condemn(self._job_s_max + CANCEL_S_MAX)
 
     def _cancel(self) -> None:
-        context = self._lease.session.sparkContext
-        while not self._is_done.is_set():
-            with contextlib.suppress(Exception):  # a JVM that is gone has cancelled it
-                context.cancelJobsWithTag(self._tag)
-            self._is_done.wait(CANCEL_EVERY_S)
+        end_jobs(self._is_done, self._lease.session.sparkContext, self._tag)

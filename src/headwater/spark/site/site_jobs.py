@@ -18,13 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.plan.over_limit import OVER_LIMIT
+from headwater.spark.end_jobs import end_jobs
 from headwater.spark.workers.worker_trouble import WorkersFailed
 
 JOB_S_MAX = 300.0
 """A batch takes seconds, and under overload a minute; what is cancelled is not read again."""
 REMOVED = "it was removed"
-CANCEL_EVERY_S = 1.0
-"""One job of a query may follow the other, and cancelling hits those that run."""
 
 _numbers = itertools.count(1)
 
@@ -122,7 +121,4 @@ class _Job:
 
     def cancel(self, why: str) -> None:
         self.why = self.why or why
-        while not self.is_done.is_set():
-            with contextlib.suppress(Exception):  # a JVM that is gone has cancelled it
-                self._context.cancelJobsWithTag(self._tag)
-            self.is_done.wait(CANCEL_EVERY_S)
+        end_jobs(self.is_done, self._context, self._tag)

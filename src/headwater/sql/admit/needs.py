@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from headwater import __version__
 from headwater.algebra.aggregates import AGGREGATES, FOLDS, RULES
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.rows.columns import folded_columns, set_keys
 from headwater.errors import QueryRefused
 from headwater.plan.needs import missing
@@ -71,6 +72,8 @@ SEQUENCE = "grid sequence"
 OWN_COUNT = "grid own count"
 ERROR = "option error"
 """Who does not know it would look for a column of the source."""
+ERROR_MEANINGS = "option error by meaning"
+"""Who does not know what else than values a bound may be about would keep back by another one."""
 ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 FIDELITY = "option fidelity"
@@ -100,7 +103,7 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ANSWER, FIDELITY}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER, FIDELITY}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -139,10 +142,16 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.own_count is None else {OWN_COUNT})
         | ({LAST_ROWS} if query.holds_states else set())
         | (set() if query.tolerates is None else {ERROR})
+        | ({ERROR_MEANINGS} if _has_meanings(query) else set())
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
     )
     return tuple(sorted(used - OF_0_3))
+
+
+def _has_meanings(query: Query) -> bool:
+    columns = () if query.tolerates is None else query.tolerates.columns
+    return any(one.meaning is not Meaning.ADDED for one in columns)
 
 
 def _forms_of(program: Program) -> Iterator[str]:

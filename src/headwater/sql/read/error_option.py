@@ -4,7 +4,8 @@
 
     error = '0.1 % of total'              every column, a share of its total over the window
     error = '500'                         every column, in its own unit
-    error = 'hits: 1 %, bytes: 5e6'       each column its own
+    error = 'hits: 1 %, bytes: 5e6'       each column its own; of an average or percentile a share
+                                          of its group's records, of a distinct count a number
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def read_error(options: Options) -> dict[str, ErrorBound]:
         name, colon, bound = one.partition(":")
         name = name.strip().strip("`")
         if not colon or not name:
-            raise options.refused("error", f"wanted `column: bound`, got '{one.strip()[:60]}'")
+            raise options.refused(
+                "error", f"wanted `column: bound`, got '{one.strip()[:60]}'; {_EXAMPLES}"
+            )
         if name.lower() in {known.lower() for known in found}:
             raise options.refused("error", f"`{name}` has two bounds; write one")
         found[name] = _bound(options, bound)

@@ -1,9 +1,9 @@
-"""By which partials sites see how far each column of an answer would be off without a group.
+"""By which partials sites see how far each column of an answer would be off without a row.
 
 A group that is not sent is off by its whole value in every column, so every column that an
-aggregate makes needs a bound, and must be one of which that can be told: a count or a sum, whose
-errors add up, or a maximum of values that are never negative, of which the worst counts. (Of a
-minimum another site may have sent any other value, so what a site lacks bounds nothing.)
+aggregate makes needs a bound, and must be one of which the aggregate says what a bound means
+(``Aggregate.error``). Which form it may have follows from that. (Of a minimum another site may have
+sent any other value, so what a site lacks bounds nothing.)
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec import UNSET
 from sqlglot import exp
 
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.tolerance import (
     WITHHELD_COLUMNS_MAX,
     ChosenRows,
@@ -22,10 +23,11 @@ from headwater.algebra.remainders.tolerance import (
     Tolerance,
     ToleratedColumn,
 )
-from headwater.algebra.rows.columns import Partial
 from headwater.sql.read.error_option import EVERY_COLUMN
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
+from headwater.sql.rules.measured_errors import measure_of
+from headwater.sql.rules.never_negative import is_never_negative
 from headwater.sql.tree.nodes import (
     Call,
     Grouped,
@@ -39,11 +41,9 @@ from headwater.sql.tree.nodes import (
     the,
 )
 from headwater.sql.tree.slots import CALL, slot_of
-from headwater.sql.types.call_types import name_of
 
 _COUNTS = ("count", "count_if")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
-_NEVER_NEGATIVE = ("abs", "length", "char_length", "octet_length", "bit_length", "bit_count")
 
 
 def tolerated_columns(
@@ -54,32 +54,31 @@ def tolerated_columns(
     if not asked:
         return UNSET
     split, group = the(tree, Split), the(tree, Grouped)
-    _check_shape(tree, split, group, options)
+    _check_shape(tree, group, options)
     items = [item for item in the(tree, Shown).items if _has_call(item.expression)]
     _check_names(asked, items, options)
     columns = tuple(_column(item, asked, split, group, options) for item in items)
     if not 0 < len(columns) <= WITHHELD_COLUMNS_MAX:
         raise options.refused(
             "error",
-            f"wanted 1 to {WITHHELD_COLUMNS_MAX} counts, sums or maxima, got {len(columns)}; "
+            f"wanted 1 to {WITHHELD_COLUMNS_MAX} columns that can be bounded, got {len(columns)}; "
             "leave error out",
         )
     return Tolerance(columns, finally_, sites, _chosen(tree, items, group, options))
 
 
-def _check_shape(tree: Node, split: Split, group: Grouped, options: Options) -> None:
+def _check_shape(tree: Node, group: Grouped, options: Options) -> None:
     if group.last_n:
         raise options.refused(
             "error",
             "it asks for the last rows, and a state is sent whole: what was kept back of one says "
             "nothing of the next; leave error out, or write a window of time",
         )
-    if group.sessions is not None or split.hidden or group.sets or not group.keys:
+    if group.sessions is not None or group.sets or not group.keys:
         raise options.refused(
             "error",
-            "wanted groups of counts, sums and maxima; sessions, growing states such as "
-            "count(DISTINCT …), grouping sets and questions without keys are sent whole: leave "
-            "error out",
+            "wanted groups of a window; sessions, grouping sets and questions without keys are "
+            "sent whole: leave error out",
         )
     shown = the(tree, Shown)
     if shown.having is not None or shown.is_distinct or one(tree, Ranked) is not None:
@@ -100,15 +99,26 @@ def _chosen(
     first = tree.terms[0] if tree.terms else None
     by = next((one for one in items if first is not None and one.name == first.item.name), None)
     is_falling = first is not None and first.direction.upper().startswith("DESC")
-    if by is None or not is_falling or tree.offset:
+    call = None if by is None else call_of(by, group)
+    if by is None or not is_falling or tree.offset or call is None or not goes_by_value(call):
+        names = [one.name for one in items if _goes_by_value(one, group)]
         raise options.refused(
             "error",
             "LIMIT leaves out rows by what may be off; beside error write ORDER BY column DESC "
-            f"LIMIT n, without OFFSET{choices('columns', [one.name for one in items])}",
+            f"LIMIT n, without OFFSET, by a count, sum or maximum{choices('columns', names)}",
         )
-    call = _call_of(by, group)
-    assert call is not None, "each of these columns is an aggregate that can be bounded"
-    return ChosenRows(by.name, tree.limit, _is_sure(call))
+    return ChosenRows(by.name, tree.limit, is_sure(call))
+
+
+def _goes_by_value(item: Item, group: Grouped) -> bool:
+    call = call_of(item, group)
+    return call is not None and goes_by_value(call)
+
+
+def goes_by_value(call: Call) -> bool:
+    """Whether its bound is one of its value, of which rows may be chosen by."""
+    error = call.aggregate.error
+    return error is not None and error.meaning in (Meaning.ADDED, Meaning.LARGEST)
 
 
 def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Options) -> None:
@@ -116,8 +126,7 @@ def _check_names(asked: Mapping[str, ErrorBound], items: list[Item], options: Op
     for name in asked:
         if name != EVERY_COLUMN and name.lower() not in {known.lower() for known in names}:
             raise options.refused(
-                "error",
-                f"no column `{name[:60]}` of counts, sums or maxima{choices('columns', names)}",
+                "error", f"no column `{name[:60]}` that aggregates make{choices('columns', names)}"
             )
 
 
@@ -132,23 +141,43 @@ def _column(
             f"`{item.name}` has no bound, and without a group it would be off by all of it; "
             f"write 'column: bound' for it too, or leave the column out",
         )
-    call = _call_of(item, group)
-    if call is None or call.aggregate.name not in (*_COUNTS, "sum", "max"):
+    call = call_of(item, group)
+    error = None if call is None else call.aggregate.error
+    if call is None or error is None:
         raise options.refused(
             "error",
-            f"`{item.name}` is neither a count nor a sum nor a maximum, and how far it would be "
-            "off nobody can say; write a stream of its own for it, without error",
+            f"`{item.name}` is none of what can be bounded (counts, sums, maxima, averages, "
+            "percentiles, distinct counts), and how far it would be off nobody can say; write a "
+            "stream of its own for it, without error",
         )
-    is_largest = call.aggregate.name == "max"
-    (_check_largest if is_largest else _check_sign)(item, call, bound, options)
+    _CHECKS[error.meaning](item, call, bound, options)
+    slot = slot_of(item.expression)
+    assert slot is not None, "it is a call"
+    measure = measure_of(slot[1], split)
+    is_largest = error.meaning is Meaning.LARGEST
     return ToleratedColumn(
-        item.name, _partial(call, split).name, bound.form, bound.size, is_largest
+        item.name,
+        measure.partial,
+        bound.form,
+        bound.size,
+        is_largest,
+        Meaning.ADDED if is_largest else error.meaning,
+        measure.among,
     )
+
+
+def _check_added(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    if bound.form is not ErrorForm.ABSOLUTE and not is_sure(call):
+        raise options.refused(
+            "error",
+            f"`{item.name}` may have negative values, of which a total says nothing; write "
+            "sum(abs(…)) or sum(greatest(…, 0)), or a number such as '500' as its bound",
+        )
 
 
 def _check_largest(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
     is_number = item.type.split("(")[0] in _NUMBERS
-    if bound.form is not ErrorForm.ABSOLUTE or not is_number or not _is_sure(call):
+    if bound.form is not ErrorForm.ABSOLUTE or not is_number or not is_sure(call):
         raise options.refused(
             "error",
             f"`{item.name}` is a maximum, which has no total and is off by all of it where a group "
@@ -157,63 +186,45 @@ def _check_largest(item: Item, call: Call, bound: ErrorBound, options: Options) 
         )
 
 
-def _call_of(item: Item, group: Grouped) -> Call | None:
+def _check_records(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    if bound.form is not ErrorForm.VALUE:
+        raise options.refused(
+            "error",
+            f"`{item.name}` is computed of a group's records, and its bound is how many of them "
+            f"may be missing; write a share such as '{item.name}: 1 %', or '{item.name}: 100 %' "
+            "where it may be of those records that are in",
+        )
+
+
+def _check_members(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
+    if bound.form is not ErrorForm.ABSOLUTE:
+        raise options.refused(
+            "error",
+            f"`{item.name}` is a distinct count, and shares of what each site has counted can add "
+            "up to many times the bound, since sites may lack different values; write a number "
+            f"such as '{item.name}: 50'",
+        )
+
+
+_CHECKS = {
+    Meaning.ADDED: _check_added,
+    Meaning.LARGEST: _check_largest,
+    Meaning.RECORDS: _check_records,
+    Meaning.MEMBERS: _check_members,
+}
+
+
+def call_of(item: Item, group: Grouped) -> Call | None:
     """The aggregate that a column is; None: it is something else."""
     found = slot_of(item.expression)
     return group.calls[found[1]] if found is not None and found[0] == CALL else None
 
 
-def _is_sure(call: Call) -> bool:
+def is_sure(call: Call) -> bool:
     """That no value is negative."""
-    return call.aggregate.name in _COUNTS or all(map(_is_never_negative, call.arguments))
-
-
-def _check_sign(item: Item, call: Call, bound: ErrorBound, options: Options) -> None:
-    if bound.form is not ErrorForm.ABSOLUTE and not _is_sure(call):
-        raise options.refused(
-            "error",
-            f"`{item.name}` may have negative values, of which a total says nothing; write "
-            "sum(abs(…)) or sum(greatest(…, 0)), or a number such as '500' as its bound",
-        )
-
-
-def _partial(call: Call, split: Split) -> Partial:
-    text = call.sql(call.split.partials[0].site)
-    return next(
-        partial
-        for partial, sql in split.partials.items()
-        if sql == text and partial.merge == call.rule.name
-    )
+    return call.aggregate.name in _COUNTS or all(map(is_never_negative, call.arguments))
 
 
 def _has_call(expression: exp.Expr) -> bool:
     slots = [found for node in expression.walk() if (found := slot_of(node))]
     return any(kind == CALL for kind, _ in slots)
-
-
-def _is_never_negative(node: exp.Expr) -> bool:
-    """As far as it can be seen without any data."""
-    if isinstance(node, exp.Literal):
-        return not node.is_string
-    if isinstance(node, exp.Paren | exp.Cast | exp.TryCast):
-        return _is_never_negative(node.this)
-    if isinstance(node, exp.Add | exp.Mul | exp.Div):
-        return _is_never_negative(node.left) and _is_never_negative(node.right)
-    if not isinstance(node, exp.Anonymous):
-        return False
-    name = name_of(node)
-    if name == "greatest":  # it passes over NULL, and what is left may be negative
-        return any(_is_never_negative(one) and _is_never_null(one) for one in node.expressions)
-    return name in _NEVER_NEGATIVE or (
-        name == "coalesce" and all(map(_is_never_negative, node.expressions))
-    )
-
-
-def _is_never_null(node: exp.Expr) -> bool:
-    """As far as it can be seen without any data."""
-    if isinstance(node, exp.Paren):
-        return _is_never_null(node.this)
-    is_coalesce = isinstance(node, exp.Anonymous) and name_of(node) == "coalesce"
-    return isinstance(node, exp.Literal) or (
-        is_coalesce and any(map(_is_never_null, node.expressions))
-    )

@@ -25,6 +25,7 @@ from headwater.sql.types.interval_types import (
 )
 from headwater.sql.types.lambda_types import DEPTH_MAX, lambda_call_type, takes_lambda
 from headwater.sql.types.literal_checks import check_literals
+from headwater.sql.types.literal_type import literal_type
 from headwater.sql.types.refused_nodes import brief, unknown_node
 from headwater.sql.types.result_types import part_type
 from headwater.sql.types.type_rules import (
@@ -42,9 +43,6 @@ from headwater.sql.types.value_sizes import check_sizes
 
 ColumnTypes = Callable[[exp.Column], str]
 """The type of a column, or an ``Objection`` if there is no such column."""
-
-INT_MAX = (1 << 31) - 1
-BIGINT_MAX = (1 << 63) - 1
 
 AVAILABLE_TYPES = "boolean, tinyint, smallint, int, bigint, float, double, decimal(p,s), string, …"
 ARITHMETIC: dict[type[exp.Expr], str] = {
@@ -359,29 +357,6 @@ def _unit(call: exp.Anonymous) -> str | None:
     """The word before the arguments of ``timestampadd``; None: there is none."""
     first = call.expressions[0] if len(call.expressions) == 3 else None
     return str(first.name).upper() if type(first) is exp.Var else None
-
-
-def literal_type(node: exp.Literal) -> str:
-    """
-    >>> [literal_type(exp.Literal.number(n)) for n in ("7", "3000000000", "0.05", "1e3")]
-    ['int', 'bigint', 'decimal(2,2)', 'double']
-    """
-    if node.is_string:
-        return "string"
-    text = node.name.lower()
-    if "e" in text:
-        return "double"
-    whole, _, fraction = text.partition(".")
-    if not (whole + fraction).isdecimal():
-        raise Objection(node, f"`{node.name[:40]}` is not a number")
-    if "." not in text and len(whole.lstrip("0")) <= len(str(BIGINT_MAX)):
-        number = int(whole.lstrip("0") or "0")  # Python refuses to read thousands of digits
-        if number <= BIGINT_MAX:
-            return "int" if number <= INT_MAX else "bigint"
-    precision = max(len((whole + fraction).lstrip("0")), len(fraction), 1)
-    if precision > DECIMAL_DIGITS_MAX:
-        raise Objection(node, f"a number has at most {DECIMAL_DIGITS_MAX} digits")
-    return decimal_type(precision, len(fraction))
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:

@@ -10,12 +10,11 @@ import re
 
 from sqlglot import exp
 
-from headwater.algebra.rows.places import LABEL, REGION, SITE
+from headwater.algebra.rows.places import LABEL, LABEL_PATTERN, REGION, SITE
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.result_types import quoted_text
 
 PLACES = ("site", "region", "label")
-LABEL_PATTERN = r"[a-z][a-z0-9_]{0,62}"
 ONLY_KEYS = (
     "site(), region() and label('…') are what rows are grouped by: GROUP BY site(), and write "
     "expressions over it in SELECT or HAVING; to ask some sites alone, write WITH (sites = 'eu-*')"

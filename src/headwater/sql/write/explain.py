@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import UnsetType
 
 from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.share_table import Dealing
 from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
@@ -130,7 +131,7 @@ def _early(query: Query) -> Iterator[str]:
 
 def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
     if column.form is ErrorForm.VALUE:
-        return f"{column.bound.text()} of each value: so every group is sent, and nothing is saved"
+        return _of_each(column)
     if column.form is ErrorForm.TOTAL:
         return f"{column.bound.text()}: that share of the site's own total of the pane"
     if column.is_largest:
@@ -147,6 +148,18 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
         f"{even}; from pane {tolerance.dealing.first} on shares move to where a flush would be "
         f"slow, every {every} panes; who has not heard of its share keeps nothing back"
     )
+
+
+def _of_each(column: ToleratedColumn) -> str:
+    """What a share of each value costs."""
+    is_of_records = column.meaning is Meaning.RECORDS
+    of = "of a group's records at the site in the pane" if is_of_records else "of each value"
+    text = f"{column.bound.text()} {of}"
+    if not column.bound.needs_every_key:
+        return f"{text}: groups may stay whole"
+    if column.among:
+        return f"{text}: so every group is sent, but for the least of its rows"
+    return f"{text}: so every group is sent, but for what is left of those that left early"
 
 
 def _counting_site(query: Query, grid: SequenceGrid) -> str:

@@ -30,12 +30,9 @@ from headwater.store.cube.state_ring import (
     StateRing,
     is_whole,
 )
-from headwater.store.image_packer import Image, ImagePacker
+from headwater.store.image_packer import Image, ImagePacker, Piece, named
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments, Stretch
-
-Piece = tuple[Image, int, int]
-"""As of ``update_maker``: an image, the first row in it, and the rows."""
 
 
 class StateUpdates(msgspec.Struct):
@@ -201,7 +198,9 @@ class StateMaker:
     ) -> UpdatesMade:
         query, written = prepared.wanted.query, state.written
         if not written.stretches:
-            written.stretches = [self._named(number, piece, files) for piece in written.pieces]
+            written.stretches = [
+                named(self._rows, number, piece, files) for piece in written.pieces
+            ]
         first_pane = prepared.wanted.record.first_pane
         assert first_pane is not None, "who makes updates answers for some pane"
         if state.over:
@@ -218,13 +217,6 @@ class StateMaker:
             ),
             over=state.over,
         )
-
-    def _named(self, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
-        image, first_row, rows = piece
-        assert image.segment is not None, "what is numbered is on the disk"
-        if image.segment.name not in files:
-            files[image.segment.name] = self._rows.add(query, image.segment)
-        return Stretch(files[image.segment.name], first_row, rows)
 
     def _number(
         self, number: int, wanted: MakeUpdates, states: Sequence[PreparedState], *, now_s: float

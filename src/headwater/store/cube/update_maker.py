@@ -46,7 +46,7 @@ from headwater.store.cube.early.part_reader import PartReader
 from headwater.store.cube.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
-from headwater.store.image_packer import Image, ImagePacker
+from headwater.store.image_packer import ImagePacker, Piece, named
 from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
 
@@ -54,9 +54,6 @@ SUMMARY_BYTES_MAX = 4 << 20
 
 LISTED = "(SELECT value FROM json_each(?))"
 """Panes, as a list in JSON: one statement whatever their number."""
-
-Piece = tuple[Image, int, int]
-"""An update in the making: the image that it is in, its first row there, and its rows."""
 
 
 class PreparedPane(msgspec.Struct):
@@ -260,9 +257,9 @@ class UpdateMaker:
         counts = self._counts(number, prepared.wanted.panes)
         files: dict[str, int] = {}
         for pane in prepared.panes:
-            pane.stretches += [self._named(number, piece, files) for piece in pane.pieces]
+            pane.stretches += [named(self._rows, number, piece, files) for piece in pane.pieces]
         rests = {
-            pane.pane: self._named(number, pane.rest, files)
+            pane.pane: named(self._rows, number, pane.rest, files)
             for pane in prepared.panes
             if pane.rest is not None
         }
@@ -285,13 +282,6 @@ class UpdateMaker:
             (number, str(list(panes))),
         )
         return {pane: Counts(updates, bool(has_parts)) for pane, updates, has_parts in rows}
-
-    def _named(self, query: int, piece: Piece, files: dict[str, int]) -> Stretch:
-        image, first_row, rows = piece
-        assert image.segment is not None, "what is numbered is on the disk"
-        if image.segment.name not in files:
-            files[image.segment.name] = self._rows.add(query, image.segment)
-        return Stretch(files[image.segment.name], first_row, rows)
 
     def _number(
         self,

@@ -243,9 +243,7 @@ class LogFollower:
                     self._disk.remove(self._watch.held_path(number))
 
     def _told(self, round_: Round, readings: list[Reading], cutter: Cutter) -> Poll:
-        behind = [look.file for look in round_.looks.values() if look.is_behind]
-        unread = sum(file.unread_bytes for file in behind)
-        is_behind = bool(behind or cutter.stalled)
+        is_behind = bool(cutter.stalled) or any(one.is_behind for one in round_.looks.values())
         is_clean = round_.is_clean and not is_behind
         opened = {id_: look.file.position for id_, look in round_.looks.items() if look.is_open}
         all_read_s = None
@@ -266,7 +264,6 @@ class LogFollower:
             bytes=cutter.bytes,
             is_clean=is_clean and not opened,
             stalled=cutter.stalled,
-            pending_bytes=max(0, self._watch.unfinished_bytes - unread),
             lost_bytes=round_.lost_bytes,
             skipped_lines=sum(reading.skipped_lines for reading in readings),
             refused=tuple(refused),

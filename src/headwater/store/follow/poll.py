@@ -74,8 +74,6 @@ class Poll(msgspec.Struct, frozen=True):
     record of a file may go on."""
     stalled: str = ""
     """Why nothing more could be spooled: no room, or an error of the disk. Empty: nothing is."""
-    pending_bytes: int = 0
-    """Of last lines that are not finished."""
     lost_bytes: int = 0
     skipped_lines: int = 0
     refused: tuple[tuple[str, str], ...] = ()

@@ -79,11 +79,6 @@ class Watch:
     def copy_count(self) -> int:
         return len(self._copies.copy_of)
 
-    @property
-    def unfinished_bytes(self) -> int:
-        """What lies after the last line end, in all files."""
-        return sum(file.unread_bytes for file in self._files.values() if file.checked)
-
     def held_path(self, file: int) -> Path:
         return self._files.held_path(file)
 

@@ -58,7 +58,7 @@ from headwater.store.manifest import Manifest
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsWriter
 from headwater.store.row_value import read_row, row_value
-from headwater.store.segments import checksum_of
+from headwater.store.segments import checksum_of, table_image
 from headwater.store.table_cache import TableCache
 
 CACHE_BYTES_MAX = 128 << 20
@@ -629,12 +629,3 @@ def _encoded(query: str, kept: KeptSummary) -> tuple[object, ...]:
     coverage = msgspec.msgpack.encode(PackedCoverage.of(kept.coverage))
     has_rows = kept.rows is not None
     return (query, kept.number, kept.pane, coverage, has_rows, checksum, data)
-
-
-def table_image(table: pa.Table) -> memoryview:
-    """A table as one compressed Arrow stream."""
-    sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return memoryview(sink.getvalue())

@@ -17,6 +17,7 @@ from headwater.algebra.aggregates.average import split_average
 from headwater.algebra.aggregates.growing.fold_distinct import COUNTED_ROWS, SUMMED_KEYS
 from headwater.algebra.aggregates.merge_sums import SUMS
 from headwater.algebra.aggregates.sum import split_sum, summed
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 
 CALLS = re.compile(r"\b((?:TRY_)?(?:SUM|AVG))\(")
 COUNTED = FoldedColumn("count", "bigint", COUNTED_ROWS.name)
@@ -73,7 +74,9 @@ def _of_distinct(sql: str) -> str:
 
 
 DISTINCTS = (
-    Aggregate("count", SUMS, split_count_distinct, (), is_distinct=True),
+    Aggregate(
+        "count", SUMS, split_count_distinct, (), is_distinct=True, error=ErrorOf(Meaning.MEMBERS)
+    ),
     Aggregate("sum", SUMS, split_sum_distinct, (), is_distinct=True),
     Aggregate("avg", SUMS, split_average_distinct, (), synonyms=("mean",), is_distinct=True),
 )

@@ -13,6 +13,7 @@ import math
 from headwater.algebra.aggregates.aggregate import Aggregate, PartialColumn, Split, UnfitArguments
 from headwater.algebra.aggregates.sketches.hll_cells import LG_K_MAX, LG_K_MIN
 from headwater.algebra.aggregates.sketches.merge_hll import HLLS
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 from headwater.algebra.rows.bounded import Bound, BoundKind
 from headwater.algebra.rows.types import WINDOW_TYPE
 
@@ -97,6 +98,7 @@ SKETCHES = (
         makes_one_of_many=True,
         literals_from=1,
         further_rules=RULES,
+        error=ErrorOf(Meaning.MEMBERS, "COUNT({first}){filter}"),
     ),
     Aggregate(
         "hll_sketch_agg",

@@ -78,18 +78,18 @@ def decoded(cells: pa.Array, lg_k: int) -> Decoded:
     there = np.flatnonzero(pc.is_valid(cells).to_numpy(zero_copy_only=False))
     own = cells.take(pa.array(there)) if len(there) < len(cells) else cells
     sizes, data = bytes_of(own)
-    _check(sizes >= HEADER, "at least 8 bytes")
+    check_cells(sizes >= HEADER, "at least 8 bytes")
     starts = np.cumsum(sizes) - sizes
     headers = data[starts[:, None] + np.arange(HEADER)]
     forms, counts = headers[:, 7] & 3, headers[:, 6].astype(np.int64)
     is_ours = (headers[:, 1] == 1) & (headers[:, 2] == 7) & (headers[:, 7] - forms == HLL_8)
-    _check(is_ours & (headers[:, 5] | FLAGS == FLAGS), "a sketch of eight bits a register")
-    _check(headers[:, 3] == lg_k, f"a sketch of 2^{lg_k} registers")
+    check_cells(is_ours & (headers[:, 5] | FLAGS == FLAGS), "a sketch of eight bits a register")
+    check_cells(headers[:, 3] == lg_k, f"a sketch of 2^{lg_k} registers")
     heads = np.where(forms == SET, SET_HEADER, HEADER)
     is_few = (forms < DENSE) & (sizes >= heads) & (sizes % 4 == 0)
     is_dense = (forms == DENSE) & (sizes == DENSE_HEADER + (1 << lg_k))
     wanted = np.choose(forms, (2, 3, 10, 0))
-    _check((is_few | is_dense) & (headers[:, 0] == wanted), "a list, a set or registers")
+    check_cells((is_few | is_dense) & (headers[:, 0] == wanted), "a list, a set or registers")
     few, dense = np.flatnonzero(is_few), np.flatnonzero(is_dense)
     in_few, coupons = _coupons(own, few, heads[few], counts[few])
     return Decoded(there[dense], _registers(own, dense, lg_k), there[few[in_few]], coupons)
@@ -105,7 +105,7 @@ def bytes_of(cells: pa.Array) -> tuple[Places, Bytes]:
     return np.diff(ends).astype(np.int64), found[ends[0] : ends[-1]]
 
 
-def _check(are_fine: npt.NDArray[np.bool_], wanted: str) -> None:
+def check_cells(are_fine: npt.NDArray[np.bool_], wanted: str) -> None:
     if not are_fine.all():
         raise ValueError(f"cell {int(np.argmin(are_fine))}: wanted {wanted}")
 
@@ -122,8 +122,8 @@ def _coupons(cells: pa.Array, few: Places, heads: Places, listed: Places) -> tup
     counts[are_sets] = words[starts[are_sets] + 2]
     are_coupons = (at >= heads[owners] // 4) & (words != 0)
     owners, coupons = owners[are_coupons], words[are_coupons]
-    _check(np.bincount(owners, minlength=len(few)) == counts, "as many coupons as it says")
-    _check(coupons >> ADDRESS_BITS != 0, "coupons with a rank")
+    check_cells(np.bincount(owners, minlength=len(few)) == counts, "as many coupons as it says")
+    check_cells(coupons >> ADDRESS_BITS != 0, "coupons with a rank")
     return owners, coupons
 
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.algebra.aggregates.sketches.hll_cells import Places, bytes_of, cells_of
+from headwater.algebra.aggregates.sketches.hll_cells import Places, bytes_of, cells_of, check_cells
 
 Values = npt.NDArray[Any]
 KINDS: dict[str, np.dtype[Any]] = {
@@ -97,8 +97,8 @@ def decoded(cells: pa.Array, k: int, kind: np.dtype[Any], *, is_sound: bool = Fa
     there = np.flatnonzero(pc.is_valid(cells).to_numpy(zero_copy_only=False))
     own = cells.take(pa.array(there)) if len(there) < len(cells) else cells
     sizes, data = bytes_of(own)
-    _check(sizes >= HEADER * WORD, "at least 8 bytes")
-    _check(sizes % WORD == 0, "a whole number of words")
+    check_cells(sizes >= HEADER * WORD, "at least 8 bytes")
+    check_cells(sizes % WORD == 0, "a whole number of words")
     words, sizes = data.view("<u4"), sizes // WORD
     starts = np.cumsum(sizes) - sizes
     several = _check_heads(words[starts], words[starts + 1], sizes, k, kind.itemsize // WORD)
@@ -110,25 +110,20 @@ def decoded(cells: pa.Array, k: int, kind: np.dtype[Any], *, is_sound: bool = Fa
     return found._replace(counts=counts, ends=ends, owners=there[found.owners])
 
 
-def _check(are_fine: npt.NDArray[np.bool_], wanted: str) -> None:
-    if not are_fine.all():
-        raise ValueError(f"cell {int(np.argmin(are_fine))}: wanted {wanted}")
-
-
 def _check_heads(first: Values, second: Values, sizes: Places, k: int, width: int) -> Places:
     """Which of them have several values."""
     is_kll = (first >> 16 & 0xFF == 15) & (second >> 16 & 0xFF == LEAST_ROOM)
-    _check(is_kll, "a KLL sketch")
-    _check(second & 0xFFFF == k, f"a sketch of size {k}")
+    check_cells(is_kll, "a KLL sketch")
+    check_cells(second & 0xFFFF == k, f"a sketch of size {k}")
     ints, version, flags = first & 0xFF, first >> 8 & 0xFF, first >> 24
     is_empty, is_single = flags & EMPTY != 0, flags & (EMPTY | SINGLE) == SINGLE
     is_fine = (ints == 2) & (version == 1) & (sizes == HEADER)
-    _check(is_fine | ~is_empty, "an empty sketch")
+    check_cells(is_fine | ~is_empty, "an empty sketch")
     is_fine = (ints == 2) & (version == 2) & (sizes == HEADER + width)
-    _check(is_fine | ~is_single, "a sketch of one value")
+    check_cells(is_fine | ~is_single, "a sketch of one value")
     is_several = ~(is_empty | is_single)
     is_fine = (ints == 5) & (version == 1) & (sizes >= LEVELS_AT)
-    _check(is_fine | ~is_several, "a sketch of several values")
+    check_cells(is_fine | ~is_several, "a sketch of several values")
     return np.flatnonzero(is_several)
 
 
@@ -171,7 +166,7 @@ def _levels(
 def _check_of(several: Places, many: int, are_fine: npt.NDArray[np.bool_], wanted: str) -> None:
     all_of = np.ones(many, bool)
     all_of[several] = are_fine
-    _check(all_of, wanted)
+    check_cells(all_of, wanted)
 
 
 def _level_sizes(words: Values, at: Places, heights: Places, k: int) -> Places:
@@ -206,7 +201,7 @@ def _check_values(found: Sketches) -> None:
     if values.dtype.kind == "f":
         is_number = np.ones(many, bool)
         is_number[owners[np.isnan(values)]] = False
-        _check(is_number & ~np.isnan(found.ends).any(axis=1), "numbers")
+        check_cells(is_number & ~np.isnan(found.ends).any(axis=1), "numbers")
     is_within = (found.ends[owners, 0] <= values) & (values <= found.ends[owners, 1])
     _check_owned(owners, many, is_within, "values between the ends")
     is_next = (owners[1:] == owners[:-1]) & (levels[1:] == levels[:-1]) & (levels[1:] > 0)
@@ -218,7 +213,7 @@ def _check_owned(owners: Places, many: int, are_fine: npt.NDArray[np.bool_], wan
     if not are_fine.all():
         all_of = np.ones(many, bool)
         all_of[owners[~are_fine]] = False
-        _check(all_of, wanted)
+        check_cells(all_of, wanted)
 
 
 def counts_of(cells: pa.Array) -> Values:

@@ -27,6 +27,7 @@ from headwater.algebra.aggregates.sketches.ranks import (
     split_ranks,
     values_at,
 )
+from headwater.algebra.remainders.meaning import ErrorOf, Meaning
 from headwater.algebra.rows.bounded import Bound, BoundKind
 from headwater.algebra.rows.types import FLOATS, INTEGERS, decimal_digits
 
@@ -78,5 +79,6 @@ PERCENTILES = (
         ("approx_percentile",),
         literals_from=1,
         settled=TRUTH,
+        error=ErrorOf(Meaning.RECORDS, "COUNT({first}){filter}"),
     ),
 )

@@ -14,6 +14,7 @@ import re
 from functools import partial
 
 from headwater.algebra.aggregates.aggregate import Aggregate, PartialColumn, Split, UnfitArguments
+from headwater.algebra.aggregates.sketches.fold_percentile import SHARES_MAX
 from headwater.algebra.aggregates.sketches.merge_kll import KLLS, SIZES, rank_error
 from headwater.algebra.rows.bounded import Bound, BoundKind
 from headwater.algebra.rows.types import FLOATS, INTEGERS
@@ -23,7 +24,6 @@ K = 200
 """Spark's own for a sketch."""
 TIMES_ACCURACY = 100
 """Of dates and times, where none is written: within 1% of the ranks."""
-SHARES_MAX = 100
 ACCURACY_MAX = int(1 / rank_error(SIZES[-1]))
 NAME = "percentile_approx"
 TRUTH = "PERCENTILE_APPROX({first}, {second}, 1000000)"
