@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra.demand import ALL, Demand, least
+from headwater.algebra.demand import ALL, Chance, Demand, least
 from headwater.algebra.fidelity import Fidelity, measure
 
 FOUR = 0b1111
@@ -85,6 +85,25 @@ def test_a_demand_is_not_finer_than_the_panes_of_the_window() -> None:
     assert "a window has 2" in (demand.fault(2) or "")
     assert demand.fault(3) is None
     assert Demand(panes=ALL, sites=60_000).fault(1) is None
+
+
+def drawn(panes: list[int], undrawn: list[int], demand: Demand) -> bool:
+    return demand.is_met_by(measure(panes, FOUR, undrawn=undrawn))
+
+
+def test_all_that_was_drawn_is_enough() -> None:
+    demand = Demand(area=50_000, chance=Chance.ALIKE)
+    assert drawn([FOUR, 0, 0, 0], [0, FOUR, FOUR, FOUR], demand), "a window may have one pane less"
+    assert drawn([FOUR, FOUR, 0, 0], [0, 0, 0, FOUR], demand), "or one more, of which half is"
+    assert not drawn([FOUR, 0b0111, 0, 0], [0, 0, FOUR, FOUR], demand)
+    assert not drawn([0, 0, FOUR, FOUR], [0, 0, FOUR, FOUR], demand), "others don't count"
+
+
+def test_a_random_demand_is_of_an_area_and_of_fewer_panes_than_there_are() -> None:
+    assert Demand(area=50_000, chance=Chance.ALIKE).fault(4) is None
+    assert "only one pane" in (Demand(area=50_000, chance=Chance.APART).fault(1) or "")
+    assert "has 4 panes" in (Demand(area=80_000, chance=Chance.ALIKE).fault(4) or "")
+    assert Demand(panes=50_000, sites=ALL, chance=Chance.ALIKE).fault(4)
 
 
 def test_of_nothing_nothing_is_asked() -> None:

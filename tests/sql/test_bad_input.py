@@ -244,8 +244,25 @@ ERRORS = {
         "n: 5", "`b` has no bound", "for it too",
     ),
     "HAVING": (
-        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING count(*) > 5",
-        "5", "choose rows by values that may be off", "leave",
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING count(*) + 1 > 5",
+        "5", "HAVING chooses rows by values that may be off", "`column > number`",
+    ),
+    "HAVING of what is not shown": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING sum(bytes) > 5",
+        "5", "maximum that SELECT shows", "(here `n`)",
+    ),
+    "HAVING with OR": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING n > 5 OR n < 2",
+        "5", "with AND", "leave HAVING to who reads",
+    ),
+    "HAVING by an average": (
+        "SELECT domain, count(*) AS n, avg(ms) AS a FROM access GROUP BY {W}, domain HAVING a > 5",
+        "n: 5, a: 1 %", "count, sum or maximum", "(here `n`)",
+    ),
+    "HAVING and LIMIT": (
+        "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain HAVING n > 5 "
+        "ORDER BY n DESC LIMIT 3",
+        "5", "nobody knows its place", "write one of them",
     ),
     "LIMIT": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain ORDER BY n LIMIT 3",

@@ -7,22 +7,38 @@ site) or temporal (60 % of the sites, each with every pane). Which sites and pan
 asked: the best choice of both together is a hard problem (a largest complete block), and nobody
 needs it.
 
+An area may be drawn by chance instead (``pane_draw``): not what comes first, but a sample of the
+panes, which each site takes alone. What was not drawn is none of the query's; so all that is drawn
+is enough.
+
 Shares are whole thousandths of a percent, so that root and reader count alike: a share of so many
 panes or sites is rounded up.
 """
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from headwater.algebra.bounds import Name
 from headwater.algebra.fidelity import Fidelity
+from headwater.algebra.rows.bounded import BOUNDED_MAX
 
 ALL = 100_000
 """100 %, in thousandths of a percent."""
 Share = Annotated[int, Meta(ge=0, le=ALL)]
+
+
+class Chance(StrEnum):
+    """How a random demand draws its panes."""
+
+    ALIKE = "random"
+    """The same at all sites."""
+    APART = "random apart"
+    """By each site for itself."""
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -35,6 +51,12 @@ class Demand(msgspec.Struct, frozen=True):
     """``finally = 'enough'``: an answer that meets it is never revised."""
     is_silent: bool = False
     """``below = 'silent'``: an answer that does not meet it has no rows."""
+    chance: Chance | UnsetType = UNSET
+    """Set: so many panes are drawn, and only those are taken. Unset, and then not on the wire:
+    whatever comes."""
+    scaled: Annotated[tuple[Name, ...], Meta(max_length=BOUNDED_MAX)] | UnsetType = UNSET
+    """Of a random demand: columns of the answer that are in proportion to the share of the records
+    that is in it."""
 
     def fault(self, panes: int) -> str | None:
         """What is wrong with it, whoever has written it, for a window of so many panes."""
@@ -48,7 +70,29 @@ class Demand(msgspec.Struct, frozen=True):
                 f"{percent(self.panes)} of the panes is less than one pane: a window has "
                 f"{panes if panes > 1 else 'only one'}"
             )
+        return self._fault_of_chance(panes)
+
+    def _fault_of_chance(self, panes: int) -> str | None:
+        if not self.is_random:
+            return None
+        if not self.area:
+            return "a random choice is of an area: panes and sites say themselves which they are"
+        if self.panes_drawn(panes) == panes:
+            has = f"{panes} panes" if panes > 1 else "only one pane"
+            return f"{percent(self.area)} drawn by chance is all of a window that has {has}"
         return None
+
+    @property
+    def is_random(self) -> bool:
+        return self.chance is not UNSET
+
+    @property
+    def scaled_columns(self) -> tuple[str, ...]:
+        return () if isinstance(self.scaled, UnsetType) else self.scaled
+
+    def panes_drawn(self, panes: int) -> int:
+        """How many of so many a random demand takes."""
+        return least(self.area, panes)
 
     def panes_asked(self, panes: int) -> int:
         """Of how many of so many panes; of all where it asks for an area."""
@@ -57,7 +101,7 @@ class Demand(msgspec.Struct, frozen=True):
     def is_met_by(self, found: Fidelity) -> bool:
         """``found`` was measured with ``panes_asked``."""
         if self.area:
-            return found.pairs >= least(self.area, found.pairs_expected)
+            return found.pairs >= min(least(self.area, found.pairs_expected), found.pairs_drawn)
         sites = least(self.sites, found.sites)
         has_panes = found.panes_with(sites) >= least(self.panes, found.panes)
         return has_panes and found.regular >= sites
@@ -69,7 +113,8 @@ class Demand(msgspec.Struct, frozen=True):
         'panes 40 %, sites 100 %'
         """
         if self.area:
-            return f"area {percent(self.area)}"
+            chance = f", {self.chance}" if self.is_random else ""
+            return f"area {percent(self.area)}{chance}"
         return f"panes {percent(self.panes)}, sites {percent(self.sites)}"
 
 

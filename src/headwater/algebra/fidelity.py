@@ -45,6 +45,8 @@ class Fidelity(msgspec.Struct, frozen=True):
     """Sites that are in at least one pane."""
     regular: int = 0
     """Sites that are in as many panes as was asked; if nothing was, in all of them."""
+    undrawn: int = 0
+    """(site, pane) that a random demand has not drawn: they are expected of nobody, and not in."""
 
     @property
     def panes(self) -> int:
@@ -60,8 +62,19 @@ class Fidelity(msgspec.Struct, frozen=True):
         return self.panes * self.sites
 
     @property
+    def pairs_drawn(self) -> int:
+        """All of them, where nothing is left to chance."""
+        return self.pairs_expected - self.undrawn
+
+    @property
     def area(self) -> float:
+        """Of all."""
         return _share(self.pairs, self.pairs_expected)
+
+    @property
+    def area_drawn(self) -> float:
+        """Of what was drawn."""
+        return _share(self.pairs, self.pairs_drawn)
 
     @property
     def time(self) -> float:
@@ -85,12 +98,20 @@ class Fidelity(msgspec.Struct, frozen=True):
             bins=runs(list(fuller)),
             seen=max(self.seen, other.seen),
             regular=max(self.regular, other.regular),
+            undrawn=max(self.undrawn, other.undrawn),
         )
 
 
-def measure(panes: Sequence[int], expected: int, *, panes_asked: int | None = None) -> Fidelity:
+def measure(
+    panes: Sequence[int],
+    expected: int,
+    *,
+    panes_asked: int | None = None,
+    undrawn: Sequence[int] = (),
+) -> Fidelity:
     """``panes`` has of each pane the sites that are in it wholly, as a bitset; ``panes_asked``: of
-    how many panes a site is asked, if not of all.
+    how many panes a site is asked, if not of all; ``undrawn``: of each pane the sites that were not
+    drawn, where it is left to chance.
 
     >>> found = measure([0b111, 0b011, 0b011, 0b000], 0b111)
     >>> found.bins, found.seen, found.regular
@@ -98,13 +119,15 @@ def measure(panes: Sequence[int], expected: int, *, panes_asked: int | None = No
     >>> round(found.area, 3), found.time, found.space
     (0.583, 0.75, 1.0)
     """
-    within = [sites & expected for sites in panes]
+    left_out = [sites & expected for sites in undrawn] or [bitset.EMPTY] * len(panes)
+    within = [sites & expected & ~out for sites, out in zip(panes, left_out, strict=True)]
     asked = len(within) if panes_asked is None else panes_asked
     return Fidelity(
         sites=expected.bit_count(),
         bins=runs([sites.bit_count() for sites in within]),
         seen=in_at_least(within, 1).bit_count(),
         regular=in_at_least(within, asked).bit_count() if asked else expected.bit_count(),
+        undrawn=sum(out.bit_count() for out in left_out),
     )
 
 

@@ -73,7 +73,7 @@ class QueryEdge:
         """Rows of a committed batch that are in no update yet."""
         state, record = self.state, self.state.record
         state.hear(News.WORK)
-        if state.query.holds_states:
+        if state.query.holds_states or not state.takes(pane):
             return
         if record.first_pane is not None and pane < record.first_pane:
             state.add_tally(Tally(before_begin=rows))
@@ -208,13 +208,15 @@ class QueryEdge:
         is complete, and those with damage, so that no close overtakes it."""
         state, told = self.state, list[Range]()
         for first, last in runs:
+            if not any(map(state.takes, range(first, last + 1))):
+                continue
             is_full = len(state.record.empty) + len(told) >= state.config.empty_ranges_max
             is_doubted = ranges.intersects(state.record.damaged, ((first, last),))
             run_min = 1 if state.query.ends or is_doubted else EMPTY_RUN_MIN
             if last - first + 1 >= (EMPTY_RUN_ALWAYS if is_full else run_min):
                 told.append((first, last))
                 continue
-            for pane in range(first, last + 1):
+            for pane in filter(state.takes, range(first, last + 1)):
                 state.book.add_unsent(pane, [EMPTY_CLOSE], closed_s=now_s, live=state.is_live)
                 state.book.written(pane, now_s=now_s)
         if told:

@@ -65,6 +65,7 @@ class QueryState:
         other sites' are, if that is known."""
         self.query = query
         self.id = str(query.id)
+        self._draw = query.draw
         self.config = config
         self.record = EdgeRecord(source=query.source_name, sure_through=-FOREVER)
         self.news = News.WORK
@@ -103,6 +104,20 @@ class QueryState:
         return news
 
     # What is said of panes
+
+    def takes(self, pane: int) -> bool:
+        """Whether the pane is any of the query's at this site: a random demand has not drawn all.
+        What is not is not made, and no word is said of it."""
+        return self._draw is None or self._draw.has(pane, self.telling.ordinal)
+
+    def taken_of(self, panes: Range) -> Iterator[Range]:
+        """All of them, or of those that were drawn the first; each block of a draw has one."""
+        if self._draw is None:
+            yield panes
+            return
+        first, last = panes
+        near = range(first, min(last, first + 2 * self._draw.panes) + 1)
+        yield from ((pane, pane) for pane in islice(filter(self.takes, near), 1))
 
     def decline(self, first: int, last: int, reason: Reason) -> None:
         limit = self.config.declined_ranges_max

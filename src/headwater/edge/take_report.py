@@ -134,10 +134,13 @@ def take_batch(edge: QueryEdge, batch: QueryBatch, *, now_s: float) -> None:
         state.change(News.RECORD, failures=0)
     state.add_tally(Tally(twice_bytes=batch.twice_bytes))
     for pane, rows in batch.panes:
+        if not state.takes(pane):
+            state.add_tally(Tally(not_drawn=rows))
+            continue
         if batch.twice_bytes:
             state.damage(pane, pane)
         edge.rows_in(pane, rows, now_s=now_s)
-    for keys in batch.keys:
+    for keys in (one for one in batch.keys if state.takes(one.pane)):
         edge.early.hear(keys, now_s=now_s)
 
 

@@ -14,7 +14,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from headwater.algebra.demand import Demand
+from headwater.algebra.demand import Chance, Demand
+from headwater.algebra.pane_draw import PaneDraw, pane_draw
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
@@ -344,6 +345,19 @@ class Query(msgspec.Struct, frozen=True):
         """The same, where anything goes by it: a finite input is read to its end, and its answers
         are made of all of it."""
         return None if self.ends else self.demanded
+
+    @property
+    def draw(self) -> PaneDraw | None:
+        """Which panes it takes; None: all of them."""
+        demand, panes = self.awaited_demand, self.window.panes_per_window
+        if demand is None or not demand.is_random:
+            return None
+        return pane_draw(
+            str(self.id),
+            panes=panes,
+            count=demand.panes_drawn(panes),
+            is_apart=demand.chance is Chance.APART,
+        )
 
     @property
     def owes_rest(self) -> bool:

@@ -199,7 +199,7 @@ class Books:
             is_new = pane not in self.scoreboard.boards
             board = self.scoreboard.open(pane)
             window.unsettled += not board.is_settled
-            if is_new and board.known:
+            if is_new and (board.known or board.undrawn):
                 self._tell(board)
         restored = self.restored.pop(number, None)
         if restored is not None:

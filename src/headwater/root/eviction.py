@@ -60,10 +60,14 @@ class Eviction:
         is_of_past = window.passed_s is None
         if is_of_past or not book.has_ended(window.window, shown_s=now_s - book.lag_s):
             return False
-        possible = [_possible(board) for board in self._boards(window)]
-        asked = demand.panes_asked(len(possible))
-        expected = self._scoreboard.table.expected
-        return not demand.is_met_by(measure(possible, expected, panes_asked=asked))
+        boards = list(self._boards(window))
+        most = measure(
+            list(map(_possible, boards)),
+            self._scoreboard.table.expected,
+            panes_asked=demand.panes_asked(len(boards)),
+            undrawn=[board.undrawn for board in boards],
+        )
+        return not demand.is_met_by(most)
 
     def freeze(self, window: Window) -> None:
         """This window is final by having enough. A pane of it takes nothing more once no other
@@ -90,7 +94,9 @@ def reached(scoreboard: Scoreboard, panes: range, demand: Demand | None) -> Fide
         for pane in panes
     ]
     asked = None if demand is None else demand.panes_asked(len(panes))
-    return measure(within, scoreboard.table.expected, panes_asked=asked)
+    table = scoreboard.table
+    undrawn = [table.undrawn(pane) for pane in panes]
+    return measure(within, table.expected, panes_asked=asked, undrawn=undrawn)
 
 
 def _possible(board: PaneBoard) -> int:

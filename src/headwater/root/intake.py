@@ -104,7 +104,7 @@ class Intake:
         if verdict is Verdict.AFTER_FINAL and self.table.takes_enough:
             self.counters["not wanted"] += 1  # sites send until they hear of it
             return
-        if verdict in (Verdict.STRANGER, Verdict.AFTER_FINAL):
+        if verdict in (Verdict.STRANGER, Verdict.AFTER_FINAL, Verdict.NOT_DRAWN):
             self._books.notice(verdict, f"pane {summary.pane}: a summary was refused ({verdict})")
             return
         self.counters[verdict] += 1

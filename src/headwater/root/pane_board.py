@@ -71,8 +71,11 @@ class Rest(msgspec.Struct, frozen=True):
 class PaneBoard:
     """All bitmaps are over roster ordinals."""
 
-    def __init__(self, pane: int) -> None:
+    def __init__(self, pane: int, *, undrawn: int = bitset.EMPTY) -> None:
+        """``undrawn``: sites of which a random demand has not drawn it. What they say of it is
+        neither awaited nor in."""
         self.pane = pane
+        self.undrawn = undrawn
         self.whole = 0
         """Closed with one update, which is in; of the site's present incarnation."""
         self.empty = 0
@@ -107,7 +110,7 @@ class PaneBoard:
 
     @property
     def settled(self) -> int:
-        return self.in_whole | (self.declined & ~self.owed)
+        return self.in_whole | (self.declined & ~self.owed) | self.undrawn
 
     @property
     def known(self) -> bool:
@@ -304,7 +307,7 @@ class PaneBoard:
                 held |= sites
             elif updates or closed_at > 0:
                 awaited |= sites & ~self.former
-        return held | (self.declined & ~awaited)
+        return held | (self.declined & ~awaited) | self.undrawn
 
     def known_of_lives(self) -> Iterator[tuple[GroupKey, int]]:
         """As ``forms``, and of other incarnations as well."""

@@ -43,6 +43,8 @@ class Verdict(StrEnum):
     """Its bitmaps speak of incarnations that are not known here."""
     STRANGER = "stranger"
     """It names sites that are not expected, or is malformed."""
+    NOT_DRAWN = "not drawn"
+    """It has a part of a site in a pane that was not drawn of it."""
     AFTER_FINAL = "after final"
     """It would change a pane of which a final answer was made."""
 
@@ -85,7 +87,7 @@ class Scoreboard:
         """As ``open``, but a new board is not kept."""
         board = self.boards.get(pane)
         if board is None:
-            board = PaneBoard(pane)
+            board = PaneBoard(pane, undrawn=self.table.undrawn(pane))
             for ordinal, view in self._former:
                 self._apply_view(board, ordinal, view)
                 self._retire_on(board, view)
@@ -151,6 +153,8 @@ class Scoreboard:
         if not all(self.table.tag_matches(*one) for one in tagged if one[0]):
             return Verdict.MISTAGGED
         board = self.peek(pane)
+        if coverage.sites & board.undrawn:
+            return Verdict.NOT_DRAWN
         fresh, held = self._compare(board, coverage)
         if fresh is None or (fresh and held):
             return Verdict.OVERLAPPING

@@ -74,6 +74,7 @@ class SiteTable:
         self.settings = SettingsBook(Settings.of(query))
         self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
         """By what sites say of the settings that they go by: those that say so, as a bitset."""
+        self._draw = query.draw
         demand = query.awaited_demand
         self.takes_enough = demand is not None and demand.is_final
         """Panes may be final before they are sealed: more may be told of them, and is not taken."""
@@ -101,6 +102,12 @@ class SiteTable:
         self.goes_by_site_clocks = query.time is TimeKind.EVENT and query.numbers is None
         self._tags: dict[int, int] = {}
         self._byte_tags: dict[int, dict[int, int]] = {}
+
+    def undrawn(self, pane: int) -> int:
+        """The expected sites that have no part in it, since a random demand has not drawn it."""
+        if self._draw is None:
+            return bitset.EMPTY
+        return self.expected & ~self._draw.sites(pane, self.expected)
 
     def lag_s(self, own_s: float, *, awaits_all: bool) -> float:
         """By how much the wall clocks of the sites are behind the root's steady one, in the middle.

@@ -10,7 +10,7 @@ from random import Random
 
 import msgspec
 
-from headwater.algebra.demand import ALL, Demand
+from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
@@ -233,6 +233,11 @@ def draw_demand(random: Random, query: Query) -> Query:
         )
     )
     is_final, is_silent = random.random() < 0.5, random.random() < 0.5
+    chance = (
+        random.choice((msgspec.UNSET, Chance.ALIKE, Chance.APART)) if form.area else msgspec.UNSET
+    )
+    by_chance = msgspec.structs.replace(form, chance=chance)
+    form = form if by_chance.fault(panes) else by_chance
     demand = msgspec.structs.replace(form, is_final=is_final, is_silent=is_silent)
     return msgspec.structs.replace(query, demand=demand) if is_drawn else query
 

@@ -60,6 +60,7 @@ from headwater.sql.rules.divisible import check_divisible
 from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
 from headwater.sql.rules.measured_errors import with_measures
 from headwater.sql.rules.order_by_columns import order_by_columns
+from headwater.sql.rules.scaled_columns import with_scaled_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
 from headwater.sql.rules.take_first_rows import take_first_rows
 from headwater.sql.rules.tolerated_columns import tolerated_columns
@@ -231,7 +232,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
             ),
             waits=read_waits(options, ends=among.ends),
-            demand=read_demand(options, window),
+            demand=with_scaled_columns(read_demand(options, window), split),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.agent.answers.uncertain import with_uncertain
-from headwater.algebra.remainders.tolerance import ChosenRows
+from headwater.algebra.remainders.tolerance import ChosenRows, Condition
 from headwater.cli.show.headline import headline
 from headwater.root.said.envelope import Envelope, Trigger
 from headwater.root.said.withheld import StatedError, StatedErrors, UncertainRows
@@ -65,3 +65,22 @@ def test_where_nothing_was_kept_back_nothing_is_said() -> None:
     whole = envelope(StatedErrors())
     assert with_uncertain(whole, pa.table({"total": [1, 1, 1]})) == whole
     assert with_uncertain(envelope(), None) == envelope()
+
+
+def test_it_says_how_many_rows_are_near_to_what_having_asks_for() -> None:
+    by = Condition("total", "<", 100.0, is_never_negative=True)
+    said = with_uncertain(
+        envelope(StatedErrors(ERRORS, keys=2, conditions=(by,))), pa.table({"total": [40, 96]})
+    )
+    (found,) = said.withheld.uncertain_by
+    assert (found.rows, found.of, found.lacking) == (1, 2, None)
+    shown = headline(msgspec.to_builtins(said))
+    assert "by total < 100: 1 of 2 rows may not belong in it" in shown
+
+
+def test_an_answer_without_rows_may_lack_some() -> None:
+    by = Condition("total", ">", 100.0, is_never_negative=True)
+    said = with_uncertain(envelope(StatedErrors(ERRORS, keys=2, conditions=(by,))), None)
+    (found,) = said.withheld.uncertain_by
+    assert found.lacking == (95.0, 100.0)
+    assert "by total > 100" in headline(msgspec.to_builtins(said))

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.algebra.remainders.tolerance import ChosenRows
-from headwater.root.said.withheld import StatedError, StatedErrors, UncertainRows, uncertain_rows
+from headwater.algebra.remainders.tolerance import ChosenRows, Comparison, Condition
+from headwater.root.said.withheld import (
+    StatedError,
+    StatedErrors,
+    UncertainCondition,
+    UncertainRows,
+    uncertain_by,
+    uncertain_rows,
+)
 
 NOTHING = -np.inf
 """As NULL is said."""
@@ -75,3 +85,71 @@ def test_whoever_is_sure_is_among_the_largest_of_the_truth(
     for n in shown:
         larger = sum(other > truth[n] for other in truth)
         assert seen[n] < below or larger < count
+
+
+COMPARED: dict[Comparison, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+def near(
+    values: list[float], comparison: Comparison, *, off: float, is_never_negative: bool = True
+) -> UncertainCondition | None:
+    condition = Condition("n", comparison, 100.0, is_never_negative)
+    column = StatedError("n", "5", off, None, off, True)
+    stated = StatedErrors((column,), keys=1, conditions=(condition,))
+    found = uncertain_by(stated, {"n": np.array(values)})
+    return found[0] if found else None
+
+
+def test_rows_above_a_limit_only_grow_and_rows_below_may_be_lacking() -> None:
+    assert near([101.0, 300.0], ">", off=12.0) == UncertainCondition(
+        "n", "n > 100", rows=0, of=2, lacking=(88.0, 100.0)
+    )
+
+
+def test_rows_below_a_limit_may_grow_above_it_and_none_is_lacking() -> None:
+    assert near([10.0, 87.0, 88.0, 99.0], "<", off=12.0) == UncertainCondition(
+        "n", "n < 100", rows=2, of=4
+    )
+    assert near([10.0, 88.0], "<=", off=12.0) is None
+
+
+def test_of_what_may_be_negative_neither_side_is_sure() -> None:
+    found = near([101.0, 112.0, 113.0], ">", off=12.0, is_never_negative=False)
+    assert found == UncertainCondition("n", "n > 100", rows=2, of=3, lacking=(88.0, 100.0))
+
+
+def test_where_nothing_may_be_off_every_row_is_on_its_side() -> None:
+    assert near([101.0], ">", off=0.0) is None
+    assert near([], ">", off=12.0) == UncertainCondition("n", "n > 100", 0, 0, (88.0, 100.0))
+
+
+@given(
+    truth=st.lists(st.integers(-150, 150), min_size=1, max_size=12),
+    kept=st.lists(st.integers(-30, 30), min_size=12, max_size=12),
+    comparison=st.sampled_from(list(COMPARED)),
+    is_never_negative=st.booleans(),
+)
+def test_whoever_is_sure_fulfils_the_condition_and_whoever_lacks_is_near(
+    truth: list[int], kept: list[int], comparison: Comparison, is_never_negative: bool
+) -> None:
+    if is_never_negative:
+        truth, kept = [abs(t) for t in truth], [abs(k) for k in kept]
+        kept = [min(t, k) for t, k in zip(truth, kept, strict=False)]
+    off = float(max(abs(k) for k in kept[: len(truth)]))
+    holds = COMPARED[comparison]
+    seen = [(t, float(t - k)) for t, k in zip(truth, kept, strict=False)]
+    shown = [pair for pair in seen if holds(pair[1], 100.0)]
+    found = near(
+        [value for _, value in shown], comparison, off=off, is_never_negative=is_never_negative
+    )
+    wrong = sum(not holds(t, 100.0) for t, _ in shown)
+    assert wrong <= (0 if found is None else found.rows)
+    low, high = (1.0, 0.0) if found is None or found.lacking is None else found.lacking
+    for t, value in seen:
+        if holds(t, 100.0) and not holds(value, 100.0):
+            assert low <= value <= high

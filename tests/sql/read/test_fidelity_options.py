@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from headwater.algebra.demand import ALL, Demand
+from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
 from headwater.local.trial.demand_lines import demand_lines
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
-from headwater.sql.admit.needs import FIDELITY
+from headwater.sql.admit.needs import FIDELITY, RANDOM
 from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
@@ -55,6 +55,11 @@ def test_without_a_fidelity_a_plan_is_what_it_was() -> None:
             Demand(panes=ALL, sites=60_000, is_final=True, is_silent=True),
         ),
         ("fidelity = 'area 80 %', finally = 'exact', below = 'answer'", Demand(area=80_000)),
+        ("fidelity = 'area 50 %, random'", Demand(area=50_000, chance=Chance.ALIKE, scaled=("n",))),
+        (
+            "fidelity = 'Random  Apart, area 50 %'",
+            Demand(area=50_000, chance=Chance.APART, scaled=("n",)),
+        ),
     ],
 )
 def test_options_say_what_is_enough(options: str, demand: Demand) -> None:
@@ -84,8 +89,10 @@ def test_before_there_is_enough_an_error_holds_as_ever() -> None:
         ("fidelity = 'pains 40 %'", "got `pains`; did you mean `panes`?"),
         ("fidelity = 'area 80 %, sites 40 %'", "wanted an area, or panes and sites, got both"),
         ("fidelity = 'sites 80 %, sites 40 %'", "`sites` has two shares; write one"),
-        ("fidelity = 'area 50 %, random'", "`random` is not available yet"),
-        ("fidelity = 'area 50 %, random apart'", "`random apart` is not available yet"),
+        ("fidelity = 'area 95 %, random'", "95 % drawn by chance is all of a window that has 10"),
+        ("fidelity = 'panes 50 %, random'", "write 'area 50 %, random', or leave random out"),
+        ("fidelity = 'random'", "a random choice is of an area"),
+        ("fidelity = 'area 5 %, random, random apart'", "`random` and `random apart`; write one"),
         ("fidelity = 'panes 5 %'", "5 % of the panes is less than one pane: a window has 10"),
         ("finally = 'enough'", "nothing says what is enough; add fidelity = 'area 80 %'"),
         ("below = 'silent'", "nothing says what is enough"),
@@ -106,6 +113,35 @@ def test_a_window_of_one_pane_has_no_share_of_its_panes() -> None:
     assert compiled("fidelity = 'sites 40 %'", "'10 seconds'").demanded is not None
 
 
+def test_a_window_of_one_pane_has_nothing_to_draw_from() -> None:
+    with pytest.raises(QueryRefused, match="only one pane; leave random out, or write a window"):
+        compiled("fidelity = 'area 40 %, random'", "'10 seconds'")
+
+
+def test_who_does_not_know_of_chance_declines() -> None:
+    assert RANDOM in (compiled("fidelity = 'area 40 %, random'").needs or ())
+    earliest = compiled("fidelity = 'area 40 %'")
+    assert RANDOM not in (earliest.needs or ())
+    assert b"chance" not in msgspec.json.encode(FlatQuery.of(earliest))
+
+
+def test_counts_and_sums_are_scaled_and_nothing_else_is() -> None:
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s WITH (fidelity = 'area 40 %, random') AS "
+        "SELECT word, count(*) AS n, sum(length(word)) AS size, count_if(word > 'm') AS late, "
+        "avg(length(word)) AS mean, max(word) AS last, count(DISTINCT word) AS words, "
+        f"count(*) + 1 AS more FROM r GROUP BY word, window(ts, {SLIDING});",
+        root="a",
+        installer="a",
+        next_counter=1,
+    )
+    assert query.demanded is not None
+    assert query.demanded.scaled_columns == ("n", "size", "late")
+    text = explain(query)
+    assert "takes area 40 %, random (4 of each 10 panes) of a window" in text
+    assert "says by what to multiply n, size, late to estimate all records" in text
+
+
 def test_a_demand_that_nobody_can_mean_makes_no_query() -> None:
     with pytest.raises(ValueError, match="wanted an area, or panes and sites"):
         msgspec.structs.replace(compiled("disorder = '1 s'"), demand=Demand())
@@ -122,6 +158,9 @@ def test_explain_says_what_is_enough_and_what_follows_from_it() -> None:
 def test_of_an_input_that_ends_answers_are_made_of_all() -> None:
     query = compiled("fidelity = 'area 80 %', finally = 'enough'", ends=True)
     assert query.awaited_demand is None
+    by_chance = compiled("fidelity = 'area 40 %, random'", ends=True)
+    assert by_chance.draw is None
+    assert "4 of each 10 panes are drawn" in next(demand_lines(by_chance))
     assert "answers are made of all of it" in explain(query)
     (line,) = demand_lines(query)
     assert line.startswith("s: all sites were read to their end, so its fidelity played no part")

@@ -7,7 +7,13 @@ from msgspec import UNSET
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
-from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import (
+    ChosenRows,
+    Condition,
+    Finally,
+    Tolerance,
+    ToleratedColumn,
+)
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
@@ -159,7 +165,6 @@ def test_a_sum_that_may_be_negative_is_known_as_such() -> None:
         "ORDER BY domain DESC LIMIT 10",
         "LIMIT 10",
         "ORDER BY hits DESC LIMIT 10 OFFSET 5",
-        "HAVING count(*) > 5",
         "QUALIFY row_number() OVER (PARTITION BY window ORDER BY count(*) DESC) <= 3",
     ],
 )
@@ -307,3 +312,23 @@ def test_what_no_bound_can_mean_is_refused_with_what_to_write(
 def test_rows_are_not_chosen_by_what_is_computed_of_records() -> None:
     with pytest.raises(QueryRefused, match="by a count, sum or maximum"):
         asked("avg(ms) AS m", "m: 1 %", rest="ORDER BY m DESC LIMIT 3")
+
+
+def test_having_is_told_as_comparisons_of_columns() -> None:
+    query = compiled(
+        "error = '600'", rest="HAVING count(*) > 5 AND (-2.5 <= b) AND hits < 900", summed="bytes"
+    )
+    assert query.tolerates is not None
+    assert query.tolerates.conditions == (
+        Condition("hits", ">", 5.0, True),
+        Condition("b", ">=", -2.5, False),
+        Condition("hits", "<", 900.0, True),
+    )
+    assert "on the wrong side of hits > 5 and b >= -2.5 and hits < 900" in explain(query)
+    assert FlatQuery.of(query).query() == query
+    assert ERROR_MEANINGS in (query.needs or ())
+
+
+def test_more_comparisons_than_an_answer_can_say_are_refused() -> None:
+    with pytest.raises(QueryRefused, match="up to 16 of them with AND"):
+        compiled("error = '600'", rest=f"HAVING {' AND '.join(['hits > 1'] * 17)}")

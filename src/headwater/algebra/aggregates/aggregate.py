@@ -93,6 +93,8 @@ class Aggregate(msgspec.Struct, frozen=True):
     makes_one_of_many: bool = False
     """Its partials are numbers that many records have in common, and no value as it is: a site lets
     it have columns of which no value may leave."""
+    scales: bool = False
+    """Of a sample of the records it is as much smaller as the sample is: a count, a sum."""
     is_distinct: bool = False
     """It is what its name means with DISTINCT before the arguments."""
     literals_from: int | None = None

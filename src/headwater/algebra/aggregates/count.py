@@ -20,8 +20,21 @@ def split_count_if(types: tuple[str, ...]) -> Split:
 
 ADDED = ErrorOf(Meaning.ADDED)
 COUNT = Aggregate(
-    "count", SUMS, split_count, ("count",), takes_star=True, makes_one_of_many=True, error=ADDED
+    "count",
+    SUMS,
+    split_count,
+    ("count",),
+    takes_star=True,
+    makes_one_of_many=True,
+    scales=True,
+    error=ADDED,
 )
 COUNT_IF = Aggregate(
-    "count_if", SUMS, split_count_if, ("count_if",), makes_one_of_many=True, error=ADDED
+    "count_if",
+    SUMS,
+    split_count_if,
+    ("count_if",),
+    makes_one_of_many=True,
+    scales=True,
+    error=ADDED,
 )

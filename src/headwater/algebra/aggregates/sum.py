@@ -85,6 +85,12 @@ def summed(name: str, argument: str) -> PartialColumn:
 
 
 SUM = Aggregate(
-    "sum", SUMS, split_sum, ("sum",), makes_one_of_many=True, error=ErrorOf(Meaning.ADDED)
+    "sum",
+    SUMS,
+    split_sum,
+    ("sum",),
+    makes_one_of_many=True,
+    scales=True,
+    error=ErrorOf(Meaning.ADDED),
 )
-TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True)
+TRY_SUM = Aggregate("try_sum", SUMS, split_try_sum, ("sum",), makes_one_of_many=True, scales=True)

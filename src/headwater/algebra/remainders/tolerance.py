@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from math import isfinite
-from typing import Annotated, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,8 @@ from headwater.algebra.remainders.share_table import Dealing
 
 WITHHELD_COLUMNS_MAX = 64
 """Columns of one query that have a bound."""
+CONDITIONS_MAX = 16
+"""Comparisons of HAVING beside an error."""
 
 
 FORMS = {Meaning.RECORDS: ErrorForm.VALUE, Meaning.MEMBERS: ErrorForm.ABSOLUTE}
@@ -116,6 +118,31 @@ class ChosenRows(msgspec.Struct, frozen=True):
     """What is kept back can only be missing, and makes no value too large."""
 
 
+Comparison: TypeAlias = Literal[">", ">=", "<", "<="]
+
+
+class Condition(msgspec.Struct, frozen=True, array_like=True):
+    """One comparison by which HAVING chooses rows."""
+
+    column: Name
+    """As the answer calls it; it is one of these columns."""
+    comparison: Comparison
+    number: float
+    is_never_negative: bool
+    """What is kept back can only be missing, and makes no value too large."""
+
+    @property
+    def wants_more(self) -> bool:
+        return self.comparison.startswith(">")
+
+    def text(self) -> str:
+        """
+        >>> Condition("hits", ">=", 100.0, True).text()
+        'hits >= 100'
+        """
+        return f"{self.column} {self.comparison} {self.number:.12g}"
+
+
 class Tolerance(msgspec.Struct, frozen=True):
     """Of one query; every column that an aggregate makes is in it."""
 
@@ -128,6 +155,10 @@ class Tolerance(msgspec.Struct, frozen=True):
     and nothing is withheld by one."""
     chosen: ChosenRows | msgspec.UnsetType = msgspec.UNSET
     """Which rows an answer has; unset: all."""
+    conditions: (
+        Annotated[tuple[Condition, ...], Meta(max_length=CONDITIONS_MAX)] | msgspec.UnsetType
+    ) = msgspec.UNSET
+    """All of which rows of an answer fulfil; unset: none."""
     dealing: Dealing | msgspec.UnsetType = msgspec.UNSET
     """From which pane on shares of an absolute bound move; unset: they stay even."""
 

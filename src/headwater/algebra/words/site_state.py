@@ -89,6 +89,8 @@ class Tally(msgspec.Struct, frozen=True, array_like=True):
     """Records from so far in the future that they were dropped."""
     twice_bytes: Number = 0
     """That may have been read twice, at most; the panes of their records are damaged."""
+    not_drawn: Number = 0
+    """Partial rows for panes that a random demand has not drawn: they are none of the query's."""
 
 
 UNREAD_NAMED_MAX = 3

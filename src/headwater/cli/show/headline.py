@@ -57,6 +57,9 @@ def fidelity(found: Mapping[str, Any]) -> Iterator[str]:
     reached = msgspec.convert(found, Reached)
     if reached.has_news and reached.area < 1.0:
         yield f"{share(reached.area)} of the area"
+    if reached.undrawn:
+        estimate = f", {', '.join(reached.scaled)} x {reached.scale:.4g}" if reached.scaled else ""
+        yield f"{share(reached.area_drawn)} of what was drawn{estimate}"
     if reached.demanded:
         silent = ": no rows" if reached.is_silent else ""
         yield f"{'has' if reached.is_met else 'NOT'} {reached.demanded}{silent}"

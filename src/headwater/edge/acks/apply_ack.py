@@ -267,7 +267,8 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
 
     A bit has no incarnation, and may speak of a former cube: its clock may have been ahead of ours.
     So bits are checked beyond the panes that the root may hold from there, when it has told; and
-    not at all where a query begins with the earliest record, which a new cube reads again.
+    not at all where a query begins with the earliest record, which a new cube reads again. Of a
+    pane that was not drawn here nothing is awaited: it may be called held before it is closed.
     """
     book, record, former_through = state.book, state.record, state.telling.former_through
     for pane, updates in view.updates(is_greeted=state.telling.is_greeted):
@@ -276,9 +277,11 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
             yield pane, pane
     if record.first_pane not in (None, -FOREVER) and former_through is not None:
         open_from = max(record.closed_through, former_through)
-        yield from ((pane, pane) for pane in view.panes if _is_unsent(book, pane, open_from))
+        bits = (pane for pane in view.panes if _is_unsent(book, pane, open_from))
+        yield from ((pane, pane) for pane in bits if state.takes(pane))
         for first, last in view.held:
-            yield from book.filled.gaps(max(first, open_from), last)
+            for gap in book.filled.gaps(max(first, open_from), last):
+                yield from state.taken_of(gap)
 
 
 def _is_unsent(book: PaneBook, pane: int, open_from: int) -> bool:

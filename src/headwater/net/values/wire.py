@@ -180,13 +180,15 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     unread: Unread | None = None
     """None: nothing, as nearly always."""
     twice_bytes: Number = 0
-    """The last of the tally."""
+    """Of the tally, which has grown since."""
     alarms: Annotated[tuple[WireAlarm, ...], Meta(max_length=ALARMS_TOLD_MAX)] = ()
     is_clock_unconfirmed: bool = False
     digests: Annotated[tuple[BlockDigest, ...], Meta(max_length=DIGESTS_MAX)] = ()
     closes: Annotated[tuple[Closes, ...], Meta(max_length=DIGESTS_MAX)] = ()
     remarks: Annotated[tuple[Remark, ...], Meta(max_length=REMARKS_MAX)] = ()
     settings: Annotated[tuple[tuple[Number, Pane], ...], Meta(max_length=SETTINGS_KEPT_MAX)] = ()
+    not_drawn: Number = 0
+    """Of the tally."""
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
 
 
@@ -415,13 +417,14 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
 
 
 def wire_state(state: SiteState) -> WireState:
-    *tally, twice_bytes = msgspec.structs.astuple(state.tally)
+    *tally, twice_bytes, not_drawn = msgspec.structs.astuple(state.tally)
     alike = {name: getattr(state, name) for name in _ALIKE}
     return WireState(
         **alike | {"message": state.message[:TEXT_CHARACTERS_MAX]},
         tally=tuple(tally),
         unread=state.unread or None,
         twice_bytes=twice_bytes,
+        not_drawn=not_drawn,
         alarms=tuple(
             WireAlarm(kind=a.kind, first=a.first, last=a.last, text=a.text, carriers=a.carriers)
             for a in state.alarms
@@ -434,7 +437,7 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         _normal(panes)
     return SiteState(
         **{name: getattr(wire, name) for name in _ALIKE},
-        tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes),
+        tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes, not_drawn=wire.not_drawn),
         unread=wire.unread or Unread(),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
         proof=proof_of(signed),

@@ -121,9 +121,10 @@ def assess(
     expected = scoreboard.table.expected
     covered, damaged, absent, is_settled = expected, 0, 0, True
     for board in boards:
-        covered &= board.covered
-        damaged |= board.damaged & expected
-        absent |= expected & ~(board.in_whole & ~board.declined)
+        drawn = expected & ~board.undrawn
+        covered &= board.covered | board.undrawn
+        damaged |= board.damaged & drawn
+        absent |= drawn & ~(board.in_whole & ~board.declined)
         is_settled = is_settled and not expected & ~board.settled
     sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
     is_sealed = sealed_through >= boards[-1].pane + 1
@@ -138,7 +139,8 @@ def assess(
     final_by = FinalBy.ENOUGH if has_enough else None
     if is_settled and is_sealed:
         stays = bool(withheld) and not withheld.follows
-        final_by = FinalBy.BOUNDED if stays else FinalBy.SEALED
+        final_by = FinalBy.DRAWN if fidelity.undrawn else FinalBy.SEALED
+        final_by = FinalBy.BOUNDED if stays else final_by
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -148,7 +150,7 @@ def assess(
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
-        is_exact=not (absent or damaged or disputed or alarms or withheld),
+        is_exact=not (absent or damaged or disputed or alarms or withheld or fidelity.undrawn),
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
         withheld=withheld,
@@ -234,6 +236,7 @@ def _missing(
 def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
+    listed &= ~board.undrawn
     declined, told = listed & board.declined, REFUSALS_TOLD_MAX
     for ordinal in bitset.members(declined):
         view = table.views.get(ordinal)

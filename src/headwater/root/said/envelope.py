@@ -21,7 +21,12 @@ from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
 from headwater.root.said.reached import Reached
-from headwater.root.said.withheld import NONE_STATED, StatedErrors, UncertainRows
+from headwater.root.said.withheld import (
+    NONE_STATED,
+    StatedErrors,
+    UncertainCondition,
+    UncertainRows,
+)
 
 
 class Trigger(StrEnum):
@@ -48,6 +53,9 @@ class FinalBy(StrEnum):
     """So they have, and what they kept back stays with them."""
     ENOUGH = "enough"
     """It has what was demanded, and nothing more is taken."""
+    DRAWN = "drawn"
+    """Every site has said that nothing more comes of the panes that were drawn; of the others
+    nothing is ever taken."""
 
 
 class MissingSite(msgspec.Struct, frozen=True, array_like=True):
@@ -234,9 +242,11 @@ class Envelope(msgspec.Struct, frozen=True):
         left_out = msgspec.structs.replace(left_out, exact_otherwise=self.exact)
         return msgspec.structs.replace(self, exact=False, left_out=left_out)
 
-    def unsure(self, uncertain: UncertainRows | None) -> Envelope:
+    def unsure(
+        self, uncertain: UncertainRows | None, by: tuple[UncertainCondition, ...] = ()
+    ) -> Envelope:
         """The same answer, of which these rows may not belong into it."""
-        if uncertain is None:
+        if uncertain is None and not by:
             return self
-        withheld = msgspec.structs.replace(self.withheld, uncertain=uncertain)
+        withheld = msgspec.structs.replace(self.withheld, uncertain=uncertain, uncertain_by=by)
         return msgspec.structs.replace(self, withheld=withheld)

@@ -28,6 +28,15 @@ class Reached(msgspec.Struct, frozen=True):
     seen: int = 0
     regular: int = 0
     """Sites that are in as many panes as is demanded; in all of them, where nothing is."""
+    undrawn: int = 0
+    """(site, pane) that a random demand has not drawn, of all."""
+    area_drawn: float = 0.0
+    """The share of those that were drawn that are in wholly; 0 where nothing is drawn by chance."""
+    scale: float = 0.0
+    """By what a value of the scaled columns is to be multiplied to estimate that of all records; 0:
+    by nothing."""
+    scaled: tuple[str, ...] = ()
+    """Columns that are in proportion to what is in: counts and sums."""
     demanded: str = ""
     """As it is written; empty: nothing."""
     is_met: bool = True
@@ -38,6 +47,7 @@ class Reached(msgspec.Struct, frozen=True):
     def of(cls, found: Fidelity, demand: Demand | None, *, is_awaited: bool = True) -> Reached:
         """``is_awaited``: answers go by the demand."""
         is_met = demand is None or demand.is_met_by(found)
+        scale = found.pairs_expected / found.pairs if found.undrawn and found.pairs else 0.0
         return cls(
             area=found.area,
             time=found.time,
@@ -46,6 +56,10 @@ class Reached(msgspec.Struct, frozen=True):
             bins=found.bins,
             seen=found.seen,
             regular=found.regular,
+            undrawn=found.undrawn,
+            area_drawn=found.area_drawn if found.undrawn else 0.0,
+            scale=scale,
+            scaled=demand.scaled_columns if demand is not None and scale else (),
             demanded="" if demand is None else demand.text(),
             is_met=is_met,
             is_silent=demand is not None and is_awaited and demand.is_silent and not is_met,
@@ -53,7 +67,7 @@ class Reached(msgspec.Struct, frozen=True):
 
     @property
     def fidelity(self) -> Fidelity:
-        return Fidelity(self.sites, self.bins, self.seen, self.regular)
+        return Fidelity(self.sites, self.bins, self.seen, self.regular, self.undrawn)
 
     @property
     def has_news(self) -> bool:
@@ -69,6 +83,14 @@ class Reached(msgspec.Struct, frozen=True):
             f"{share(self.area)} of (site, pane) is in: {share(self.time)} of the panes, "
             f"{share(self.space)} of the sites; {self.bins_text()}"
         )
+        if self.undrawn:
+            pairs = self.fidelity.pairs_expected
+            yield (
+                f"{self.fidelity.pairs_drawn} of {pairs} (site, pane) were drawn by chance: "
+                f"{share(self.area_drawn)} of them is in; the others are never taken"
+            )
+        if self.scaled:
+            yield f"times {self.scale:.4g} {', '.join(self.scaled)} estimates that of all records"
         if self.demanded:
             verdict = "it is reached" if self.is_met else "it is NOT reached"
             silent = ", so there are no rows" if self.is_silent else ""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import ChosenRows, Finally, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import (
+    ChosenRows,
+    Condition,
+    Finally,
+    Tolerance,
+    ToleratedColumn,
+)
 from headwater.algebra.remainders.withholding import Floats
 
 ROUNDING = 1e-6
@@ -73,6 +80,31 @@ class UncertainRows(msgspec.Struct, frozen=True):
         return f"{self.rows} of {self.of} rows may not be among the largest: {those}"
 
 
+class UncertainCondition(msgspec.Struct, frozen=True):
+    """One comparison of HAVING, and the rows that what was kept back may put on its other side."""
+
+    column: str
+    condition: str
+    """As it was written."""
+    rows: int
+    """Rows of the answer that may not fulfil it."""
+    of: int
+    lacking: tuple[float, float] | None = None
+    """Rows that are not in the answer because their value of the column is between these may
+    fulfil it; None: there are none such."""
+
+    def text(self) -> str:
+        """
+        >>> UncertainCondition("hits", "hits > 100", 0, 40, (88.0, 100.0)).text()
+        'by hits > 100: 0 of 40 rows may not belong in it, rows with 88 to 100 may be lacking'
+        """
+        text = f"by {self.condition}: {self.rows} of {self.of} rows may not belong in it"
+        if self.lacking is None:
+            return text
+        first, last = self.lacking
+        return f"{text}, rows with {first:g} to {last:g} may be lacking"
+
+
 class StatedErrors(msgspec.Struct, frozen=True):
     """Of one answer."""
 
@@ -85,9 +117,17 @@ class StatedErrors(msgspec.Struct, frozen=True):
     """Which rows the answer has; None: all."""
     uncertain: UncertainRows | None = None
     """Filled in by who publishes the answer; None: every row that it has belongs into it."""
+    conditions: tuple[Condition, ...] = ()
+    """By which HAVING has chosen its rows."""
+    uncertain_by: tuple[UncertainCondition, ...] = ()
+    """Of these, those that not all rows are surely on the right side of; filled in likewise."""
 
     def __bool__(self) -> bool:
         return self.keys > 0
+
+    def off_by(self, column: str) -> float:
+        """A row of it, at most."""
+        return next((one.largest for one in self.columns if one.column == column), 0.0)
 
     def lines(self) -> Iterable[str]:
         """For people, a sentence each."""
@@ -98,6 +138,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
         yield f"{self.keys} small groups of sites are not in it; {later}"
         if self.uncertain is not None:
             yield self.uncertain.text()
+        yield from (one.text() for one in self.uncertain_by)
 
 
 NONE_STATED = StatedErrors()
@@ -113,8 +154,14 @@ def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> Stat
     columns = tuple(map(_stated, by_column, withheld))
     keys = max(remainder.keys for remainder in withheld)
     follows = any(one.finally_ is Finally.EXACT for one in fitting)
-    chosen = fitting[0].chosen
-    return StatedErrors(columns, keys, follows, chosen if isinstance(chosen, ChosenRows) else None)
+    chosen, conditions = fitting[0].chosen, fitting[0].conditions
+    return StatedErrors(
+        columns,
+        keys,
+        follows,
+        chosen if isinstance(chosen, ChosenRows) else None,
+        conditions=conditions if isinstance(conditions, tuple) else (),
+    )
 
 
 def _stated(asked: tuple[ToleratedColumn, ...], remainder: Remainder) -> StatedError:
@@ -166,12 +213,47 @@ def uncertain_rows(stated: StatedErrors, values: Floats) -> UncertainRows | None
     chosen = stated.chosen
     if chosen is None or not stated or not len(values):
         return None
-    off = next((one.largest for one in stated.columns if one.column == chosen.column), 0.0)
+    off = stated.off_by(chosen.column)
     least = float(np.fmin.reduce(values))
     floor = max(least, 0.0) if len(values) >= chosen.count else 0.0
     below = floor + off * (1.0 if chosen.is_never_negative else 2.0)
     rows = int((values < below).sum())
     return UncertainRows(chosen.column, below, rows, len(values)) if rows else None
+
+
+def uncertain_by(
+    stated: StatedErrors, values: Mapping[str, Floats]
+) -> tuple[UncertainCondition, ...]:
+    """``values`` are those of the answer's rows, by column.
+
+    The truth of a row is at most by as much larger as may be off, and at most by as much smaller
+    where values may be negative. So a row that fulfils a condition with the worst of both is sure;
+    and one that was left out may belong in the answer only if it would with the best.
+    """
+    if not stated:
+        return ()
+    found = (_near(one, stated.off_by(one.column), values[one.column]) for one in stated.conditions)
+    return tuple(one for one in found if one.rows or one.lacking is not None)
+
+
+def _near(condition: Condition, off: float, values: Floats) -> UncertainCondition:
+    too_large = 0.0 if condition.is_never_negative else off
+    wants_more, number = condition.wants_more, condition.number
+    worst = values - too_large if wants_more else values + off
+    rows = int(np.count_nonzero(~_COMPARE[condition.comparison](worst, number)))
+    lacking = (number - off, number) if wants_more else (number, number + too_large)
+    is_lacking = lacking[0] < lacking[1]
+    return UncertainCondition(
+        condition.column, condition.text(), rows, len(values), lacking if is_lacking else None
+    )
+
+
+_COMPARE: dict[str, Callable[[Floats, float], NDArray[np.bool_]]] = {
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+}
 
 
 def _share_of_total(remainder: Remainder) -> float:

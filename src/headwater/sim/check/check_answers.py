@@ -137,6 +137,9 @@ class AnswerCheck:
             count("a silent window came to have enough")
         if envelope.final_by is FinalBy.ENOUGH:
             count("an answer was final by enough")
+        if envelope.fidelity.undrawn:
+            is_all = envelope.fidelity.area_drawn == 1.0
+            count(f"{'all' if is_all else 'a part'} of what was drawn was in an answer")
 
     def _check_presence(self, where: str, envelope: Envelope) -> None:
         """Of what a liar has said something nothing is final of which a site has closed another
@@ -176,6 +179,8 @@ class AnswerCheck:
         for ordinal in self.expected:
             site, is_whole = self._truth.sites[ordinal], True
             for pane in self.query.window.panes_of(envelope.window):
+                if not site.takes(self.query, pane):
+                    continue
                 in_it = bag.once & site.born(self.query, pane)
                 kept_back = site.kept_back(envelope.query, pane) if envelope.withheld else 0
                 lack = site.lack(self.query, pane, in_it | kept_back)

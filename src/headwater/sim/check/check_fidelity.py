@@ -25,6 +25,8 @@ DEMANDS_SOMETIMES = (
     "a silent window came to have enough",
     "an answer was final by enough",
     "an answer had enough before its window ended",
+    "all of what was drawn was in an answer",
+    "a part of what was drawn was in an answer",
 )
 RULE = "stated fidelity is true"
 
@@ -45,8 +47,9 @@ def check_fidelity(
     listed = [sum(1 << o for o in expected if (names[o], pane) not in missing) for pane in panes]
     asked = None if query.demanded is None else query.demanded.panes_asked(len(panes))
     sites = sum(1 << ordinal for ordinal in expected)
-    most = measure(whole, sites, panes_asked=asked)
-    least = measure(listed, sites, panes_asked=asked)
+    undrawn = [_undrawn(query, pane, expected) for pane in panes]
+    most = measure(whole, sites, panes_asked=asked, undrawn=undrawn)
+    least = measure(listed, sites, panes_asked=asked, undrawn=undrawn)
     stated = said.fidelity
     if stated.at_least(most) != most:
         raise Violation(RULE, f"{where}: says {stated}, and holds {most}")
@@ -60,6 +63,12 @@ def check_fidelity(
         raise Violation(RULE, f"{where}: {said.demanded!r} is called met: {said.is_met}")
     if envelope.final_by is FinalBy.ENOUGH and not (said.is_met and query.awaited_demand):
         raise Violation("enough is final", f"{where}: final by enough, and {said} is not")
+
+
+def _undrawn(query: Query, pane: int, expected: Sequence[int]) -> int:
+    if query.draw is None:
+        return 0
+    return sum(1 << ordinal for ordinal in expected if not query.draw.has(pane, ordinal))
 
 
 def check_silence(query: Query, envelope: Envelope, where: str, published: Bag) -> None:

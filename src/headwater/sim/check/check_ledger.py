@@ -112,11 +112,11 @@ class LedgerCheck:
         updates are told in ranges that were not before."""
         for held in ack.panes:
             for ordinal in bitset.members(held.sites):
-                self._check_said(held.pane, ordinal, ack, disk)
+                self._check_said(query, held.pane, ordinal, ack, disk)
         for first, last in ack.held:
             for pane in range(max(first, last - PANES_CHECKED_MAX), last + 1):
                 for ordinal in bitset.members(expected):
-                    self._check_said(pane, ordinal, ack, disk)
+                    self._check_said(query, pane, ordinal, ack, disk)
         self._check_several(ack, expected, disk)
         for extra in ack.extra:
             if self.is_forged(ack.query, extra.pane):
@@ -166,8 +166,11 @@ class LedgerCheck:
                     f"of which {sorted(held - {0})} are held, and it is called held",
                 )
 
-    def _check_said(self, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk) -> None:
-        if (pane, ordinal) in self._said or self.is_forged(ack.query, pane):
+    def _check_said(
+        self, query: Query, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk
+    ) -> None:
+        is_drawn = self._truth.sites[ordinal].takes(query, pane)
+        if not is_drawn or (pane, ordinal) in self._said or self.is_forged(ack.query, pane):
             return
         held = self._held.get((pane, ordinal), ())
         if not (1 in held or 0 in held or _is_told(pane, ordinal, disk)):

@@ -143,16 +143,23 @@ class SiteTruth:
             self._poll_positions.append(position)
 
     def records(self, query: Query, pane: int) -> list[tuple[int, int]]:
-        """(position, number) of all records that the site's log holds for this pane."""
+        """(position, number) of all records that the site's log holds for this pane, if it is any
+        of the query's."""
+        if not self.takes(query, pane):
+            return []
         found = self._index(query).records(pane)
         if query.numbers is None:
             return found
         first = self.of_numbers.read_from(query)
         return [record for record in found if record[0] >= first]
 
+    def takes(self, query: Query, pane: int) -> bool:
+        """Whether a random demand has drawn it, where there is one."""
+        return query.draw is None or query.draw.has(pane, self.ordinal)
+
     def panes_with_records(self, query: Query) -> list[int]:
         self.records(query, 0)
-        panes = sorted(self._index(query).panes)
+        panes = sorted(pane for pane in self._index(query).panes if self.takes(query, pane))
         if query.numbers is None:
             return panes
         return [pane for pane in panes if not self.of_numbers.begins_after(query, pane)]

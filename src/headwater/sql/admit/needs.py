@@ -73,11 +73,14 @@ OWN_COUNT = "grid own count"
 ERROR = "option error"
 """Who does not know it would look for a column of the source."""
 ERROR_MEANINGS = "option error by meaning"
-"""Who does not know what else than values a bound may be about would keep back by another one."""
+"""Who does not know what else than values a bound may be about would keep back by another one, and
+a root that does not know conditions would call rows sure that are not."""
 ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 FIDELITY = "option fidelity"
 """A root that does not know it would wait for everything, and give rows below the demand."""
+RANDOM = "option fidelity random"
+"""A site that does not know it would send all panes, and a root would wait for them."""
 
 
 LAST_ROWS = "grid last rows"
@@ -104,6 +107,7 @@ KNOWN = (
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER, FIDELITY}
+    | {RANDOM}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -145,13 +149,15 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | ({ERROR_MEANINGS} if _has_meanings(query) else set())
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
+        | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))
 
 
 def _has_meanings(query: Query) -> bool:
     columns = () if query.tolerates is None else query.tolerates.columns
-    return any(one.meaning is not Meaning.ADDED for one in columns)
+    has_conditions = query.tolerates is not None and isinstance(query.tolerates.conditions, tuple)
+    return has_conditions or any(one.meaning is not Meaning.ADDED for one in columns)
 
 
 def _forms_of(program: Program) -> Iterator[str]:

@@ -9,6 +9,7 @@
     answer = 'complete'     when it is complete; at the latest when its answers end (revise_for)
     fidelity = 'area 80 %'  when so much of it is in, or else as the others say
     fidelity = 'panes 40 %, sites 100 %'
+    fidelity = 'area 50 %, random'          of these panes alone, drawn by chance
     below = 'silent'        no rows where it is less
 """
 
@@ -19,7 +20,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from headwater.algebra.demand import ALL, Demand
+from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.durations import duration_text
 from headwater.plan.query import Timing
@@ -32,7 +33,10 @@ PERCENT_DIGITS_MAX = 3
 """Behind the point."""
 _SHARE = re.compile(r"(?P<of>[A-Za-z]+)\s+(?P<number>[+-]?(?:\d+\.?\d*|\.\d+))\s*%")
 _SHARES_OF = ("area", "panes", "sites")
-_DEMANDS = "write 'area 80 %', 'panes 40 %, sites 100 %' or 'panes 100 %, sites 60 %'"
+_DEMANDS = (
+    "write 'area 80 %', 'area 50 %, random', 'panes 40 %, sites 100 %' or 'panes 100 %, sites 60 %'"
+)
+_CHANCES = {tuple(chance.split()): chance for chance in Chance}
 
 LOOK_S = 1.0
 """After which a site has read a record that is there, unless its configuration says otherwise."""
@@ -125,7 +129,7 @@ def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
                     name, "nothing says what is enough; add fidelity = 'area 80 %'"
                 )
         return UNSET
-    shares = _read_shares(options, text)
+    shares, chance = _read_shares(options, text)
     has_axes = "area" not in shares
     if not has_axes and len(shares) > 1:
         raise options.refused(
@@ -137,15 +141,24 @@ def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
         sites=shares.get("sites", ALL) if has_axes else 0,
         is_final=wants_enough(options),
         is_silent=below is Below.SILENT,
+        chance=chance,
     )
     fault = demand.fault(window.panes_per_window)
     if fault is not None:
-        raise options.refused(
-            "fidelity",
-            f"{fault}; write area or sites, a larger share, or a window that slides: its panes are "
-            "as long as its slide",
-        )
+        raise options.refused("fidelity", f"{fault}; {_way_out(demand, window)}")
     return demand
+
+
+def _way_out(demand: Demand, window: WindowSpec) -> str:
+    is_single = window.panes_per_window == 1
+    slides = "a window that slides: its panes are as long as its slide"
+    if not demand.is_random:
+        return f"write area or sites, a larger share, or {slides}"
+    if not demand.area:
+        return "write 'area 50 %, random', or leave random out"
+    if is_single:
+        return f"leave random out, or write {slides}"
+    return "write a smaller share, or leave random out"
 
 
 def _read_below(options: Options) -> Below | None:
@@ -157,16 +170,18 @@ def _read_below(options: Options) -> Below | None:
     return Below(word)
 
 
-def _read_shares(options: Options, text: str) -> dict[str, int]:
-    """By what it is of, in thousandths of a percent."""
+def _read_shares(options: Options, text: str) -> tuple[dict[str, int], Chance | UnsetType]:
+    """By what it is of, in thousandths of a percent; and whether it is drawn by chance."""
     shares: dict[str, int] = {}
+    chance: Chance | UnsetType = UNSET
     for one in text.split(","):
         word = one.strip()
-        if word.lower().split() in (["random"], ["random", "apart"]):
-            raise options.refused(
-                "fidelity",
-                f"`{word.lower()}` is not available yet: what comes first is taken; leave it out",
-            )
+        drawn = _CHANCES.get(tuple(word.lower().split()))
+        if drawn is not None and chance is not UNSET:
+            raise options.refused("fidelity", f"`{chance}` and `{drawn}`; write one")
+        if drawn is not None:
+            chance = drawn
+            continue
         found = _SHARE.fullmatch(word)
         if found is None:
             raise options.refused("fidelity", f"wanted a share, got '{word[:60]}'; {_DEMANDS}")
@@ -180,7 +195,7 @@ def _read_shares(options: Options, text: str) -> dict[str, int]:
         if of in shares:
             raise options.refused("fidelity", f"`{of}` has two shares; write one")
         shares[of] = _share(options, of, found["number"])
-    return shares
+    return shares, chance
 
 
 def _share(options: Options, of: str, number: str) -> int:

@@ -27,7 +27,8 @@ from headwater.sql.read.error_option import EVERY_COLUMN
 from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices
 from headwater.sql.rules.measured_errors import measure_of
-from headwater.sql.rules.never_negative import is_never_negative
+from headwater.sql.rules.never_negative import is_sure
+from headwater.sql.rules.tolerated_having import conditions_of
 from headwater.sql.tree.nodes import (
     Call,
     Grouped,
@@ -42,7 +43,6 @@ from headwater.sql.tree.nodes import (
 )
 from headwater.sql.tree.slots import CALL, slot_of
 
-_COUNTS = ("count", "count_if")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
@@ -64,7 +64,12 @@ def tolerated_columns(
             f"wanted 1 to {WITHHELD_COLUMNS_MAX} columns that can be bounded, got {len(columns)}; "
             "leave error out",
         )
-    return Tolerance(columns, finally_, sites, _chosen(tree, items, group, options))
+    chosen, having = _chosen(tree, items, group, options), the(tree, Shown).having
+    if having is None:
+        return Tolerance(columns, finally_, sites, chosen)
+    by_value = [item for item in items if _goes_by_value(item, group)]
+    conditions = conditions_of(having.condition, by_value, group.calls, options)
+    return Tolerance(columns, finally_, sites, chosen, conditions)
 
 
 def _check_shape(tree: Node, group: Grouped, options: Options) -> None:
@@ -81,11 +86,17 @@ def _check_shape(tree: Node, group: Grouped, options: Options) -> None:
             "sent whole: leave error out",
         )
     shown = the(tree, Shown)
-    if shown.having is not None or shown.is_distinct or one(tree, Ranked) is not None:
+    if shown.is_distinct or one(tree, Ranked) is not None:
         raise options.refused(
             "error",
-            "HAVING, DISTINCT and ranks choose rows by values that may be off; leave them to who "
-            "reads the answer, write ORDER BY column DESC LIMIT n, or leave error out",
+            "DISTINCT and ranks choose rows by values that may be off; leave them to who reads the "
+            "answer, write ORDER BY column DESC LIMIT n, or leave error out",
+        )
+    if shown.having is not None and isinstance(tree, Ordered) and tree.limit is not None:
+        raise options.refused(
+            "error",
+            "HAVING and LIMIT together choose rows by values that may be off, and of a row that "
+            "HAVING has left out nobody knows its place; write one of them",
         )
 
 
@@ -218,11 +229,6 @@ def call_of(item: Item, group: Grouped) -> Call | None:
     """The aggregate that a column is; None: it is something else."""
     found = slot_of(item.expression)
     return group.calls[found[1]] if found is not None and found[0] == CALL else None
-
-
-def is_sure(call: Call) -> bool:
-    """That no value is negative."""
-    return call.aggregate.name in _COUNTS or all(map(is_never_negative, call.arguments))
 
 
 def _has_call(expression: exp.Expr) -> bool:

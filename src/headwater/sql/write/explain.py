@@ -115,6 +115,9 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"keeps back groups within the error of {one.column}, {allowed}"
     if isinstance(tolerance.chosen, ChosenRows):
         yield f"answers say which of their {tolerance.chosen.count} rows may not be the largest"
+    if isinstance(tolerance.conditions, tuple):
+        texts = " and ".join(one.text() for one in tolerance.conditions)
+        yield f"answers say how many rows may be on the wrong side of {texts}"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
 
@@ -249,10 +252,17 @@ def _enough(query: Query) -> Iterator[str]:
     if demand.panes:
         panes = query.window.panes_per_window
         counted = f" ({demand.panes_asked(panes)} of {panes} panes)"
+    if demand.is_random:
+        panes = query.window.panes_per_window
+        counted = f" ({demand.panes_drawn(panes)} of each {panes} panes)"
     yield f"takes {demand.text()}{counted} of a window for enough, and answers it then"
     if query.ends:
         yield "reads an input that ends: answers are made of all of it"
         return
+    if demand.is_random:
+        yield "the other panes are never sent: an answer is never exact"
+    if demand.is_random and demand.scaled_columns:
+        yield f"says by what to multiply {', '.join(demand.scaled_columns)} to estimate all records"
     if demand.is_final:
         yield "an answer that has enough is final: what comes later is not taken"
     if demand.is_silent:

@@ -1,0 +1,32 @@
+"""Which columns of an answer are in proportion to the share of the records that is in it.
+
+Of a sample their values are too small by the share that was drawn, and nothing else is wrong with
+them: counts and sums as they are. What is computed of several may scale as well or not; of that
+nothing is said.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import UnsetType
+
+from headwater.algebra.demand import Demand
+from headwater.sql.tree.nodes import Grouped, Item, Node, Shown, the
+from headwater.sql.tree.slots import CALL, slot_of
+
+
+def with_scaled_columns(demand: Demand | UnsetType, tree: Node) -> Demand | UnsetType:
+    """A random demand that knows them; any other as it is."""
+    if isinstance(demand, UnsetType) or not demand.is_random:
+        return demand
+    group = the(tree, Grouped)
+    names = tuple(item.name for item in the(tree, Shown).items if _scales(item, group))
+    return msgspec.structs.replace(demand, scaled=names)
+
+
+def _scales(item: Item, group: Grouped) -> bool:
+    found = slot_of(item.expression)
+    if found is None or found[0] != CALL:
+        return False
+    call = group.calls[found[1]]
+    return call.aggregate.scales and not call.split.hidden
