@@ -18,6 +18,7 @@ from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
+from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
@@ -59,6 +60,9 @@ ROUNDS_SHARE = 0.8
 """How many of those that may send keys before the close do so."""
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
+LINK_SHARE_SHARE = 0.15
+"""How many queries have a weight, and a budget of their own."""
+QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
 COUNT = "n"
 """The partial by which they do: the number of records."""
 
@@ -156,7 +160,7 @@ def draw_tolerance(random: Random, query: Query) -> Query:
     )
 
 
-def draw_shares(random: Random, query: Query, *, sites: int, now_s: float) -> Query:
+def draw_dealt(random: Random, query: Query, *, sites: int, now_s: float) -> Query:
     """The same query, sometimes with an error that is a number: it is dealt out among the sites."""
     tolerance, size = query.tolerates, random.choice(DEALT_SIZES)
     if random.random() >= SHARES_SHARE or tolerance is None:
@@ -174,19 +178,31 @@ def has_groups(query: Query) -> bool:
 def draw_settings(random: Random, query: Query) -> Settings:
     """Others for a query that runs: an error only where it has been prepared for one."""
     column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, random.choice((0.5, 0.8)))
-    former, size = query.tolerates, random.choice(DEALT_SIZES)
+    former = query.tolerates
     if former is not None and former.can_move:
-        column = msgspec.structs.replace(former.columns[0], size=size)
+        column = msgspec.structs.replace(former.columns[0], size=random.choice(DEALT_SIZES))
     finally_ = random.choice((Finally.BOUNDED, Finally.EXACT))
     is_prepared = any(one.name == COUNT for one in query.program.partials)
     has_error = random.random() < 0.6 and is_prepared and has_groups(query)
-    return msgspec.structs.replace(
+    altered = msgspec.structs.replace(
         Settings.of(query),
         deadline_s=random.choice((4.0, 8.0, 12.0)),
         revise_every_s=random.choice((1.0, 3.0)),
         waits=random.random() < 0.3,
         tolerance=_like(former, column, finally_) if has_error else None,
     )
+    return msgspec.structs.replace(altered, share=_share(random))
+
+
+def draw_share(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a share of links that is its own."""
+    is_drawn = random.random() < LINK_SHARE_SHARE
+    return msgspec.structs.replace(query, share=_share(random)) if is_drawn else query
+
+
+def _share(random: Random) -> LinkShare:
+    rate = random.choice((None, *QUERY_BYTES_PER_S))
+    return LinkShare(random.choice((0.5, 1.0, 4.0)), rate)
 
 
 def _like(former: Tolerance | None, column: ToleratedColumn, finally_: Finally) -> Tolerance:

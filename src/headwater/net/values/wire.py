@@ -599,7 +599,7 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
             for place, life, number in wire.greetings
         ),
         rounds=tuple(
-            RoundsHeld(pane, update, update + more, bitset.from_bytes(sites))
+            RoundsHeld(pane=pane, first=update, last=update + more, sites=bitset.from_bytes(sites))
             for pane, update, more, sites in wire.rounds
         ),
         word=word,

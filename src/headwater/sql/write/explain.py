@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import UnsetType
 
+from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.share_table import Dealing
@@ -85,6 +86,7 @@ def _site(query: Query) -> str:
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
             *_kept_back(query),
             *_early(query),
+            *_share(query),
             pretty(query.program.site_sql),
         ]
     )
@@ -120,6 +122,15 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"answers say how many rows may be on the wrong side of {texts}"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
+
+
+def _share(query: Query) -> Iterator[str]:
+    """What it may have of the links of a site."""
+    share = query.link_share
+    if share.bytes_per_s is not None:
+        yield f"sends at most {rate_text(share.bytes_per_s)}, and so does each relay"
+    if share.weight != 1.0:
+        yield f"has weight {share.weight:g} where streams share a link"
 
 
 def _early(query: Query) -> Iterator[str]:
