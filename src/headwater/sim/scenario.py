@@ -15,6 +15,7 @@ import msgspec
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
 from headwater.overlay.links.link_budgets import LinkBudgets
+from headwater.plan.node_sets import is_asked
 from headwater.plan.part import Part
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
@@ -29,6 +30,7 @@ from headwater.sim.faults.faults import (
 )
 from headwater.sim.query_kinds import (
     PAST_S,
+    draw_dealt,
     draw_demand,
     draw_growing,
     draw_past,
@@ -132,6 +134,8 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_sessions(Random(f"sessions {seed}"), query)
         query = draw_growing(Random(f"growing {seed}"), query)
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
+        asked = sum(site.has_data and is_asked(query, site) for site in roster.sites)
+        query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)

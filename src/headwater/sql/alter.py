@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from headwater.errors import QueryRefused
+from headwater.plan.altered.dealing import dealing_as
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
@@ -131,7 +132,7 @@ def settings_with(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
-    return msgspec.structs.replace(Settings.of(found), options=options)
+    return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
 
 
 def compiled_with(

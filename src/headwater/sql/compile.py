@@ -23,6 +23,7 @@ from headwater.algebra.rows.columns import Column, Folding
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
+from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.part import Part
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
@@ -242,7 +243,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             rounds=read_rounds(options),
             share=read_share(options, window, is_timed=not counted),
         )
-        queries.append(with_needs(query))
+        queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
         _check(queries[-1], stream, text)
     return queries
 

@@ -7,6 +7,7 @@ from msgspec import UnsetType
 from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
+from headwater.algebra.remainders.share_table import Dealing
 from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
@@ -153,7 +154,14 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
         return f"{column.bound.text()}: dealt out among the sites of the federation"
     share = tolerance.share(column, panes=panes)
     of_panes = "" if panes == 1 else f" and {panes} panes of a window"
-    return f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
+    even = f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
+    if not isinstance(tolerance.dealing, Dealing):
+        return even
+    every = tolerance.dealing.panes
+    return (
+        f"{even}; from pane {tolerance.dealing.first} on shares move to where a flush would be "
+        f"slow, every {every} panes; who has not heard of its share keeps nothing back"
+    )
 
 
 def _of_each(column: ToleratedColumn) -> str:
