@@ -50,7 +50,8 @@ def kept_back(
     stated = [
         WorstColumn(window, column)
         for window in windows
-        for column in stated_errors((tolerance,), _of_window(query, sites, window)).columns
+        if (found := stated_errors((tolerance,), _of_window(query, sites, window)))
+        for column in found.columns
     ]
     return KeptBack(
         rows=sum(one.rows for one in looked_at),

@@ -20,6 +20,7 @@ from headwater.algebra.remainders.tolerance import (
 )
 from headwater.algebra.remainders.withholding import Floats
 
+NOTHING = Remainder()
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
 
@@ -130,7 +131,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
         return next((one.largest for one in self.columns if one.column == column), 0.0)
 
     def lines(self) -> Iterable[str]:
-        """For people, a sentence each."""
+        """For people, a sentence each; nothing where nothing was kept back."""
         if not self:
             return
         yield from (one.text() for one in self.columns)
@@ -140,15 +141,26 @@ class StatedErrors(msgspec.Struct, frozen=True):
             yield self.uncertain.text()
         yield from (one.text() for one in self.uncertain_by)
 
+    def all_lines(self) -> Iterable[str]:
+        """The same, and what was asked where nothing was kept back."""
+        if self or not self.columns:
+            yield from self.lines()
+            return
+        asked = ", ".join(f"{one.column} {one.asked}" for one in self.columns)
+        yield f"nothing kept back (error asked: {asked})"
+
 
 NONE_STATED = StatedErrors()
 
 
 def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
     """``tolerances`` are those by which it was kept back: of several, as after settings were
-    altered, no column was asked for more than the weakest of them says."""
+    altered, no column was asked for more than the weakest of them says. Where nothing was kept
+    back, what was asked is stated with an error of 0."""
+    if not withheld and tolerances:
+        withheld = (NOTHING,) * len(tolerances[0].columns)
     fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
-    if not fitting or not withheld:
+    if not fitting:
         return NONE_STATED
     by_column = zip(*(one.columns for one in fitting), strict=True)
     columns = tuple(map(_stated, by_column, withheld))
@@ -258,4 +270,6 @@ _COMPARE: dict[str, Callable[[Floats, float], NDArray[np.bool_]]] = {
 
 def _share_of_total(remainder: Remainder) -> float:
     """Of the total of the sites and panes that have withheld something: at most that of all."""
+    if not remainder:
+        return 0.0
     return remainder.largest / remainder.of if remainder.of > 0.0 else 1.0
