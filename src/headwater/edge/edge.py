@@ -45,6 +45,10 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     """That left before the close of their pane, in this life; each time counted."""
     early_again: int = 0
     """Of those, keys of closed panes that had left before in the same pane."""
+    withheld_keys: int = 0
+    """Kept back at closes, in this life; each time counted."""
+    flush_s: float = 0.0
+    """As in ``EarlyRounds``."""
 
 
 class Edge:
@@ -388,6 +392,8 @@ class Edge:
                 len(state.book.repairs),
                 edge.early.keys_sent,
                 edge.early.keys_again,
+                state.book.withheld_keys,
+                edge.early.flush_s,
             )
             for edge in self._edges.values()
             for state in (edge.state,)
