@@ -3,6 +3,9 @@
 import msgspec
 
 from headwater.agent.query_book import QueryBook
+from headwater.algebra.remainders.share_table import Dealing, OwnShare
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.sql.compile import compile_statements
 
 SOURCE = (
@@ -28,3 +31,35 @@ def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -
         assert allowance.is_rehearsed is not goes_on
         assert allowance.tolerance == query.tolerance
         assert allowance.panes == 3
+
+
+def test_a_bound_that_is_a_number_goes_by_the_site_s_share_from_where_tables_name_panes() -> None:
+    (query,) = compile_statements(
+        f"{SOURCE} CREATE STREAM s WITH (error = '600') AS "
+        "SELECT word, window.start, count(*) AS n FROM r "
+        "GROUP BY word, window(ts, '60 seconds', '20 seconds');",
+        root="a",
+        installer="a",
+        next_counter=1,
+        known_sites=("a", "b", "c", "d"),
+        begin="now",
+        now_us=1_000_000_000,
+    )
+    tolerance = query.tolerates
+    assert tolerance is not None
+    assert isinstance(tolerance.dealing, Dealing)
+    first = tolerance.dealing.first
+    assert first == (query.begin_pane or 0) + 4 * 2  # stretches of 30 s are two panes of 20 s
+    book, name = QueryBook(growing_rows_max=7), str(query.id)
+    book.add(query)
+
+    def most(pane: int) -> float:
+        allowance = book.allowance(name, pane)
+        assert allowance is not None
+        (column,) = tolerance.columns
+        return tolerance.share(column, panes=allowance.panes, part=allowance.part)
+
+    assert [most(first - 1), most(first)] == [50.0, 0.0]
+    own = (OwnShare(first, first + 3, 0.75),)
+    book.alter(name, msgspec.structs.replace(SettingsBook(Settings.of(query)), own=own))
+    assert [most(pane) for pane in (first - 1, first, first + 3, first + 4)] == [50, 150, 150, 0]

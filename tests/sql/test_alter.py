@@ -27,6 +27,8 @@ def test_each_option_of_a_stream_can_be_altered_or_says_why_not() -> None:
         ("deadline = '9 s'", "staleness = '5 s'", "staleness = '5 s'"),
         ("staleness = '5 s'", "deadline = '9 s'", "deadline = '9 s'"),
         ("deadline = '9 s'", "answer = 'complete'", "answer = 'complete'"),
+        ("weight = 2", "budget = '80 kbit/s'", "budget = '80 kbit/s', weight = 2"),
+        ("budget = '80 kbit/s', weight = 2", "budget = 'none'", "weight = 2"),
     ],
 )
 def test_what_is_not_named_stays_but_for_what_it_makes_meaningless(

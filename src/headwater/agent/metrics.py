@@ -268,9 +268,40 @@ def _of_budgets(network: NetworkStats) -> Iterator[Metric]:
     yield from (allowed, spent, waited, frames)
 
 
+def _of_queries(network: NetworkStats) -> Iterator[Metric]:
+    """By query and class; what is sent for queries that are not known here has no name."""
+    spent = CounterMetricFamily(
+        "headwater_query_sent_bytes",
+        "Of its summaries, states and acknowledgements, with headers of TLS and TCP",
+        labels=["query", "class"],
+    )
+    allowed = GaugeMetricFamily(
+        "headwater_query_budget_bytes_per_second", "Its own budget", labels=["query"]
+    )
+    weight = GaugeMetricFamily(
+        "headwater_query_weight", "Where queries share a link", labels=["query"]
+    )
+    held = CounterMetricFamily(
+        "headwater_query_budget_held",
+        "How often its own budget began to hold something back",
+        labels=["query"],
+    )
+    for query, told in network.queries.items():
+        for name, count in told.spent_bytes.items():
+            spent.add_metric([query, name], count)
+        if not query:
+            continue
+        weight.add_metric([query], told.share.weight)
+        if told.share.bytes_per_s is not None:
+            allowed.add_metric([query], told.share.bytes_per_s)
+            held.add_metric([query], told.held_count)
+    yield from (spent, allowed, weight, held)
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
     yield from _of_budgets(snapshot.network)
+    yield from _of_queries(snapshot.network)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
     received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
     up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])

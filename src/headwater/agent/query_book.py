@@ -21,6 +21,7 @@ from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.errors import StoreError
+from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
@@ -93,12 +94,14 @@ class QueryBook:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
         scarce link and no deadline, so all of it is sent, and what would have stayed is counted."""
         query, settings = self.query(name), self._settings.get(name)
-        tolerance = query.tolerates if settings is None else settings.at(pane).tolerance
+        settings = SettingsBook(Settings.of(query)) if settings is None else settings
+        tolerance, panes = settings.at(pane).tolerance, query.window.panes_per_window
         if tolerance is None:
             return None
         return Allowance(
             tolerance,
-            query.window.panes_per_window,
+            panes,
+            settings.part_at(pane),
             is_rehearsed=query.ends,
             keys=tuple(key.name for key in visible_keys(query.program)),
             is_growing=not isinstance(query.program.folding, msgspec.UnsetType),

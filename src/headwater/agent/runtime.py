@@ -116,6 +116,7 @@ class SiteRuntime:
             admit=admit if spark is None else _unless_suspended(admit, spark.suspended_roots()),
             signatures=network.signatures,
         )
+        network.share_by(self.node.peer.shares)
         self.notices: deque[Notice] = deque(maxlen=NOTICES_MAX)
         self.notice_counts: Counter[str] = Counter()
         self.failure = ""

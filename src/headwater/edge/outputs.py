@@ -17,6 +17,7 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.record import EdgeRecord
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 
 
@@ -166,6 +167,13 @@ class Report(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
+class SharesKnown(msgspec.Struct, frozen=True):
+    """What the site keeps back from now on goes by these: its shares are among them."""
+
+    query: str
+    settings: SettingsBook
+
+
 class Outlived(msgspec.Struct, frozen=True):
     """A root knows this site under a higher incarnation than its own: the cube was lost, and made
     again under an early clock. Take one above it, durably, then call ``Edge.live_anew``."""
@@ -186,6 +194,7 @@ Output = (
     | Over
     | Send
     | Report
+    | SharesKnown
     | Outlived
     | Notice
 )

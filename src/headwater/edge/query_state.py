@@ -7,7 +7,7 @@ where each update is, what the root has heard, and by which clock the query goes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ import msgspec
 
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS
+from headwater.algebra.remainders.share_table import ShareTable, known_after
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
@@ -147,6 +148,14 @@ class QueryState:
         if changes == self.settings.changes:
             return None
         self.settings = msgspec.structs.replace(self.settings, changes=changes)
+        return self.settings
+
+    def hear_shares(self, tables: Sequence[ShareTable]) -> SettingsBook | None:
+        """What the root has dealt out; None: it is known, or nothing."""
+        own = known_after(self.settings.own, tables, self.telling.ordinal)
+        if own == self.settings.own:
+            return None
+        self.settings = msgspec.structs.replace(self.settings, own=own)
         return self.settings
 
     def _next_pane(self) -> int:
@@ -307,6 +316,7 @@ class QueryState:
             counts=telling.counts(),
             unread=telling.unread,
             remarks=telling.remarks,
+            flush_level=telling.flush_level,
             is_clock_unconfirmed=self.time.is_unconfirmed,
             digests=closes.digests(lowest, telling.incarnation, self._closes_of),
             closes=closes.answers(lowest, self._closes_of, open_from=open_from),

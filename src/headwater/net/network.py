@@ -19,6 +19,8 @@ from headwater.net.identity.signing import OperatorSignature
 from headwater.net.transport.frames import Stream
 from headwater.overlay.links.byte_budget import Traffic
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.query_shares import QueryShares
+from headwater.overlay.links.query_spending import QuerySpent
 from headwater.overlay.messages import Heartbeat, Message
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 from headwater.overlay.signatures import Signatures
@@ -53,6 +55,9 @@ class Network(Protocol):
 
     def dial(self, site: str) -> None:
         """Try once to open a link; nothing happens while one is open or being opened."""
+
+    def share_by(self, shares: QueryShares) -> None:
+        """Queries share links by these from now on; called before ``start``."""
 
     def send(self, to: str, message: Message, priority: int) -> bool:
         """False: it was not taken, and that was counted. Without a link it comes back with a
@@ -158,6 +163,8 @@ class NetworkStats(msgspec.Struct, frozen=True):
     """By the words of ``Refusal``."""
     budget: BudgetStats = NO_BUDGET
     """The agent's own."""
+    queries: dict[str, QuerySpent] = {}
+    """What was sent for each query that is live, over all links; for others, under no name."""
 
 
 class LinkCounters:
@@ -191,7 +198,7 @@ class LinkCounters:
 
 CLASSES = ("control", "live", "backlog")
 """Of what is sent; what TCP and TLS send by themselves is ``transport``."""
-_CLASS_OF = {
+CLASS_OF = {
     Traffic.BEAT: "control",
     Traffic.CONTROL: "control",
     Traffic.LIVE: "live",
@@ -202,7 +209,7 @@ _CLASS_OF = {
 
 def class_of(traffic: Traffic) -> str:
     """As it is shown: heartbeats are control."""
-    return _CLASS_OF[traffic]
+    return CLASS_OF[traffic]
 
 
 def by_class(values: Sequence[float]) -> dict[str, float]:

@@ -43,6 +43,7 @@ from headwater.root.outputs import (
     Keep,
     KeepAgreement,
     KeepAlarm,
+    KeepShares,
     KeepState,
     Replace,
     Trim,
@@ -108,7 +109,7 @@ class RiseAbove(msgspec.Struct, frozen=True):
 CubeWrite = (
     MakeUpdates | MakeEarly | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
 )
-LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | Trim
+LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | KeepShares | Trim
 CommandWrite = KeepCommand | KeepCounts
 NetworkEffect = Transmit | Dial | Hangup
 SiteEffect = LoadAndSend | Installed | Altered | Withdrawn | LiveAnew
@@ -158,6 +159,7 @@ WORK: Mapping[type[Effect], Work] = {
     KeepAgreement: Work("ledger", "keep_agreement", DURABLE),
     Replace: Work("ledger", "replace", DURABLE),
     KeepAlarm: Work("ledger", "keep_alarm", DURABLE),
+    KeepShares: Work("ledger", "keep_shares", DURABLE),
     Trim: Work("ledger", "trim", DURABLE),
     Answer: Work("answers", "answer"),
     Ended: Work("answers", "all_answered"),

@@ -7,7 +7,7 @@ from headwater.algebra.summary import Rows, Summary
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
-from headwater.node.effects import Effect, LiveAnew, LoadAndSend, Withdrawn
+from headwater.node.effects import Altered, Effect, LiveAnew, LoadAndSend, Withdrawn
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Install, Remove
@@ -104,6 +104,8 @@ class Exchange:
             case edge_out.Over(query_id):
                 self._effects.append(Withdrawn(query_id))
                 self._effects.append(Notice("edge", "extent is over", query_id))
+            case edge_out.SharesKnown(query_id, settings):
+                self._effects.append(Altered(query_id, settings))
             case edge_out.Outlived(incarnation):
                 if incarnation > self.incarnation:
                     self.incarnation = incarnation

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.roster_index import RosterIndex, index_of
 from headwater.overlay.signatures import UNSIGNED, Signatures
 from headwater.overlay.tray import Tray
@@ -21,7 +22,9 @@ class Here(NamedTuple):
     signatures: Signatures
     wake: Wakefulness
     tray: Tray
-    budgets: LinkBudgets = NO_BUDGETS
+    budgets: LinkBudgets
+    shares: QueryShares
+    """Of links, by query."""
 
     @classmethod
     def of(
@@ -42,4 +45,5 @@ class Here(NamedTuple):
             Wakefulness(config),
             Tray(notice_every_s=config.notice_every_s),
             budgets,
+            QueryShares(),
         )

@@ -93,6 +93,8 @@ class Peer:
         self._tray = here.tray
         self.wake = here.wake
         """How late its ticks were, and how much of its time it was awake."""
+        self.shares = here.shares
+        """Of links, by query, for whoever drives them."""
         self.take = here.tray.take
         """What is to be done, in order; each output is given once."""
         self._beat_count = 0
@@ -475,6 +477,7 @@ class Peer:
         if problem is not None:
             self._tray.note("no-merger", f"{query.id} passes unmerged: {problem}", now_s=now_s)
         self._paths.add(query, now_s=now_s)
+        self._share(install)
         if install.root_clock_s is not None and sender is not None:
             clock_s, age_s = install.root_clock_s, install.age_s
             self._paths.seed_clock(query.root, clock_s, age_s=age_s, now_s=now_s)
@@ -484,9 +487,16 @@ class Peer:
         known = self._router.live.get(str(install.query.id))
         if known is not None:
             self._router.live[known.id] = known.altered(install)
+            self._share(install)
+
+    def _share(self, install: Install) -> None:
+        book = install.settings
+        changes = tuple((one.pane, one.settings.share) for one in book.changes)
+        self.shares.know(str(install.query.id), book.first.share, changes)
 
     def _removed(self, query_id: str, now_s: float) -> None:
         self._paths.discard(query_id, now_s=now_s)
         self._carrier.list.discard_query(query_id)
         self._states.batch.take(query_id)
         self._acks.discard_query(query_id)
+        self.shares.forget(query_id)

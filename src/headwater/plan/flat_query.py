@@ -18,6 +18,7 @@ from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.rows.columns import FirstRows, Folding, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
@@ -63,6 +64,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     waits: bool | msgspec.UnsetType = msgspec.UNSET
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
+    share: LinkShare | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

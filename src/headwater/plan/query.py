@@ -23,6 +23,7 @@ from headwater.algebra.rows.columns import Folding, hidden_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
@@ -153,6 +154,9 @@ class Query(msgspec.Struct, frozen=True):
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
     """Set: into how many rounds a pane is divided, at each of which keys may leave before its
     close. Unset, and then not on the wire: as many as are usual, where an error is tolerated."""
+    share: LinkShare | msgspec.UnsetType = msgspec.UNSET
+    """Set: its weight where queries wait for a link, and its own budget. Unset, and then not on the
+    wire: an even share, and no budget."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -172,6 +176,9 @@ class Query(msgspec.Struct, frozen=True):
             fault = self.demand.fault(self.window.panes_per_window)
             if fault is not None:
                 raise ValueError(f"query {self.id}: {fault}")
+        fault = self.link_share.fault()
+        if fault is not None:
+            raise ValueError(f"query {self.id}: {fault}")
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
@@ -339,6 +346,10 @@ class Query(msgspec.Struct, frozen=True):
     def demanded(self) -> Demand | None:
         """How much of a window is enough; None: nothing was said of it."""
         return self.demand if isinstance(self.demand, Demand) else None
+
+    @property
+    def link_share(self) -> LinkShare:
+        return self.share if isinstance(self.share, LinkShare) else EVEN
 
     @property
     def awaited_demand(self) -> Demand | None:

@@ -27,6 +27,7 @@ from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswer
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
 from headwater.root.said.ack_maker import AckMaker
+from headwater.root.said.share_book import ShareBook
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.site_clocks import SiteClocks
 from headwater.root.site_table import SiteTable
@@ -81,6 +82,7 @@ class Books:
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
         )
+        self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.kept = 0
         """The number of the newest kept summary."""

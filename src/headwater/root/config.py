@@ -26,6 +26,8 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranges_per_ack_max: int = 512
     """Ranges of panes in one acknowledgement; the newest stay."""
     greetings_per_ack_max: int = 10_000
+    share_worth_s: float = 0.5
+    """Who would flush a pane in less needs no share of an absolute bound."""
 
     windows_per_answer_max: int = 64
     """Windows that one Spark job answers."""

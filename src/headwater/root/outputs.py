@@ -1,8 +1,8 @@
 """What the root wants done: the shell does it in order, and durably where it says so.
 
-``Keep``, ``KeepState``, ``KeepAlarm`` and ``Trim`` are writes to the root's ledger. They are
-executed before anything that follows them in the list; so an ``Acknowledge`` never says more than
-the disk holds.
+``Keep``, ``KeepState``, ``KeepAlarm``, ``KeepShares`` and ``Trim`` are writes to the root's ledger.
+They are executed before anything that follows them in the list; so an ``Acknowledge`` never says
+more than the disk holds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.summary import Rows
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.close_digest import Close
@@ -84,6 +85,13 @@ class KeepAlarm(msgspec.Struct, frozen=True):
     standing: StandingAlarm
 
 
+class KeepShares(msgspec.Struct, frozen=True):
+    """Write these tables in the place of those before: no other may ever name their panes."""
+
+    query: str
+    tables: tuple[ShareTable, ...]
+
+
 class Trim(msgspec.Struct, frozen=True):
     """Panes below are done: remember ``done_through``, then their summaries may be dropped."""
 
@@ -139,6 +147,8 @@ class RootKept(msgspec.Struct, frozen=True):
     lost: tuple[KeptSummary, ...] = ()
     """What was set aside as damaged and has not come again: answers may have had it in them."""
     alarms: tuple[StandingAlarm, ...] = ()
+    shares: tuple[ShareTable, ...] = ()
+    """Of the last ``KeepShares``."""
 
 
 class Acknowledge(msgspec.Struct, frozen=True):
@@ -172,6 +182,7 @@ Output = (
     | KeepState
     | KeepAgreement
     | KeepAlarm
+    | KeepShares
     | Replace
     | Trim
     | Answer

@@ -24,6 +24,7 @@ def restore(books: Books, kept: RootKept, *, now_s: float) -> None:
     states = newest_states(kept)
     books.table.is_restoring = True
     books.alarms.restore(kept.alarms)
+    books.shares.restore(kept.shares)
     books.kept = replay(books.scoreboard, kept)
     books.restored = {one.window: one for one in kept.answers}
     if kept.done_through is not None:

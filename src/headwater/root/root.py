@@ -19,7 +19,15 @@ from headwater.root.books import Books
 from headwater.root.carriers.disputes import Disputes
 from headwater.root.carriers.raise_alarm import raise_alarm
 from headwater.root.intake import Intake
-from headwater.root.outputs import Acknowledge, Ended, KeptSummary, Output, Overdone, RootKept
+from headwater.root.outputs import (
+    Acknowledge,
+    Ended,
+    KeepShares,
+    KeptSummary,
+    Output,
+    Overdone,
+    RootKept,
+)
 from headwater.root.restore import await_again, restore
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
@@ -169,6 +177,8 @@ class Root:
     def _acknowledge(self, *, late_s: float, awake_share: float, now_s: float) -> None:
         books, done_through = self.books, self.windows.done_through
         number = books.acks.next_number
+        if books.shares.follow(now_s=now_s):
+            books.outputs.append(KeepShares(self.id, books.shares.tables))
         ack = books.acks.make(
             self.scoreboard,
             done_through=done_through,
@@ -176,6 +186,7 @@ class Root:
             asked=books.agreements.asked(number=number, done_through=done_through, now_s=now_s),
             agreed=books.agreements.take_told(),
             wanted=books.replacing.wanted(number=number, now_s=now_s),
+            shares=books.shares.tables,
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,

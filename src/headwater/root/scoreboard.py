@@ -262,7 +262,12 @@ class Scoreboard:
         """The same of each of these sites, spelled out."""
         updates, closed_at = key[0], None if key[1] == OPEN else key[1]
         return [
-            SitePart(ordinal, self._present(ordinal), updates, closed_at)
+            SitePart(
+                ordinal=ordinal,
+                incarnation=self._present(ordinal),
+                updates=updates,
+                closed_at=closed_at,
+            )
             for ordinal in bitset.members(sites)
         ]
 

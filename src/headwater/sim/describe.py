@@ -34,6 +34,8 @@ def _describe(what: Any) -> str:
             return f"keep state since {since}: {_state(state)}"
         case do.KeepAlarm(query, standing):
             return f"keep alarm {standing.number} of {query}: {standing.alarm.text}"
+        case do.KeepShares(query, tables):
+            return f"keep shares of {query}: {', '.join(map(str, tables[-1:]))}"
         case do.MakeUpdates(query, panes, record, sent):
             return f"cut {query} panes {panes} sent={sent} {_record(record)}"
         case do.Remember(query, record):

@@ -17,6 +17,8 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance, Tolerated
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
+from headwater.plan.altered.dealing import with_dealing
+from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
@@ -49,10 +51,18 @@ LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
 back."""
+SHARES_SHARE = 0.5
+"""How many of those have an error that is a number of records."""
+DEALT_SIZES = (6.0, 40.0)
+TABLE_S = 5.0
+"""For how long a table of shares names panes in simulated worlds."""
 ROUNDS_SHARE = 0.8
 """How many of those that may send keys before the close do so."""
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
+LINK_SHARE_SHARE = 0.15
+"""How many queries have a weight, and a budget of their own."""
+QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
 COUNT = "n"
 """The partial by which they do: the number of records."""
 
@@ -150,6 +160,17 @@ def draw_tolerance(random: Random, query: Query) -> Query:
     )
 
 
+def draw_dealt(random: Random, query: Query, *, sites: int, now_s: float) -> Query:
+    """The same query, sometimes with an error that is a number: it is dealt out among the sites."""
+    tolerance, size = query.tolerates, random.choice(DEALT_SIZES)
+    if random.random() >= SHARES_SHARE or tolerance is None:
+        return query
+    column = ToleratedColumn("n", COUNT, ErrorForm.ABSOLUTE, size)
+    dealt = msgspec.structs.replace(tolerance, columns=(column,), sites=sites)
+    query = msgspec.structs.replace(query, tolerance=dealt)
+    return with_dealing(query, now_us=round(now_s * MICROS), table_s=TABLE_S)
+
+
 def has_groups(query: Query) -> bool:
     return not query.holds_states and query.sessions is msgspec.UNSET
 
@@ -157,16 +178,37 @@ def has_groups(query: Query) -> bool:
 def draw_settings(random: Random, query: Query) -> Settings:
     """Others for a query that runs: an error only where it has been prepared for one."""
     column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, random.choice((0.5, 0.8)))
+    former = query.tolerates
+    if former is not None and former.can_move:
+        column = msgspec.structs.replace(former.columns[0], size=random.choice(DEALT_SIZES))
     finally_ = random.choice((Finally.BOUNDED, Finally.EXACT))
     is_prepared = any(one.name == COUNT for one in query.program.partials)
     has_error = random.random() < 0.6 and is_prepared and has_groups(query)
-    return msgspec.structs.replace(
+    altered = msgspec.structs.replace(
         Settings.of(query),
         deadline_s=random.choice((4.0, 8.0, 12.0)),
         revise_every_s=random.choice((1.0, 3.0)),
         waits=random.random() < 0.3,
-        tolerance=Tolerance((column,), finally_) if has_error else None,
+        tolerance=_like(former, column, finally_) if has_error else None,
     )
+    return msgspec.structs.replace(altered, share=_share(random))
+
+
+def draw_share(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a share of links that is its own."""
+    is_drawn = random.random() < LINK_SHARE_SHARE
+    return msgspec.structs.replace(query, share=_share(random)) if is_drawn else query
+
+
+def _share(random: Random) -> LinkShare:
+    rate = random.choice((None, *QUERY_BYTES_PER_S))
+    return LinkShare(random.choice((0.5, 1.0, 4.0)), rate)
+
+
+def _like(former: Tolerance | None, column: ToleratedColumn, finally_: Finally) -> Tolerance:
+    if former is None:
+        return Tolerance((column,), finally_)
+    return msgspec.structs.replace(former, columns=(column,), finally_=finally_)
 
 
 def draw_rounds(random: Random, query: Query) -> Query:

@@ -15,6 +15,7 @@ import msgspec
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.node.config import NodeConfig
 from headwater.overlay.links.link_budgets import LinkBudgets
+from headwater.plan.node_sets import is_asked
 from headwater.plan.part import Part
 from headwater.plan.query import Query, QueryId, TimeKind, Timing
 from headwater.plan.roster import Roster, Site
@@ -29,6 +30,7 @@ from headwater.sim.faults.faults import (
 )
 from headwater.sim.query_kinds import (
     PAST_S,
+    draw_dealt,
     draw_demand,
     draw_growing,
     draw_past,
@@ -36,6 +38,7 @@ from headwater.sim.query_kinds import (
     draw_rounds,
     draw_sequence,
     draw_sessions,
+    draw_share,
     draw_states,
     draw_time,
     draw_tolerance,
@@ -131,9 +134,12 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_sessions(Random(f"sessions {seed}"), query)
         query = draw_growing(Random(f"growing {seed}"), query)
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
+        asked = sum(site.has_data and is_asked(query, site) for site in roster.sites)
+        query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)
+    query = draw_share(Random(f"share {seed}"), query)
     pace = draw_pace(Random(f"updates {seed}"))
     faults_until_s = 10.0 + fault_s
     grace_s = grace_of(query.timing, pace)

@@ -34,6 +34,7 @@ SOMETIMES = (
     "a pane expired",
     "a pane of several updates was told in a range",
     "a query was installed while others ran",
+    "a query's budget held it back",
     "a query was removed at a site",
     "a root took an incarnation above a former one",
     "a site lost its disk",

@@ -218,6 +218,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
         root=RootConfig(
             summary_life_s=life_s,
             ack_every_s=pace.ack_every_s,
+            share_worth_s=limits.early_worth_s,
             ack_idle_s=2.0 * pace.ack_every_s,
             horizon_slack_s=20.0,
             clock_settle_s=2.0 * pace.clock_settle_s,

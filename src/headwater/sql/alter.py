@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from headwater.errors import QueryRefused
+from headwater.plan.altered.dealing import dealing_as
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
@@ -18,10 +19,19 @@ from headwater.sql.compile import compile_statements
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import Option, StreamStatement, read_statements
 
-ALTERABLE = ("error", "finally", "deadline", "staleness", "answer", "revise_every")
+ALTERABLE = (
+    "error",
+    "finally",
+    "deadline",
+    "staleness",
+    "answer",
+    "revise_every",
+    "budget",
+    "weight",
+)
 """What holds for a pane by itself: what is kept back of it, and when its window is answered."""
 NONE = "none"
-"""As an error: nothing is kept back any more."""
+"""As an error: nothing is kept back any more. As a budget: there is none."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
 NOT_ALTERABLE: Mapping[str, str] = {
     "window": "another window is another question",
@@ -92,6 +102,8 @@ def merged_options(present: Written, options: Sequence[Option]) -> Written:
         if option.name == "error" and word == NONE:
             del found["error"]
             replaced = ("finally",)
+        if option.name == "budget" and word == NONE:
+            del found["budget"]
         for name in replaced:
             if name not in named:
                 found.pop(name, None)
@@ -120,7 +132,7 @@ def settings_with(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
-    return msgspec.structs.replace(Settings.of(found), options=options)
+    return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
 
 
 def compiled_with(

@@ -23,6 +23,7 @@ from headwater.algebra.rows.columns import Column, Folding
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
+from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.part import Part
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
@@ -45,6 +46,7 @@ from headwater.sql.read.streams import (
     read_parts,
     read_places,
     read_session_max_us,
+    read_share,
     read_stay,
     read_time,
     stream_options,
@@ -212,10 +214,10 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
                 "function, or a window instead of sessions",
             )
         query = Query(
-            QueryId(stream.name if part is None else part.query_name, among.installer, 0),
-            window,
-            place,
-            _program(split, stream.text),
+            id=QueryId(stream.name if part is None else part.query_name, among.installer, 0),
+            window=window,
+            root=place,
+            program=_program(split, stream.text),
             sites=places.sites,
             begin_pane=stay.begin_pane,
             node_set=places.node_set or msgspec.UNSET,
@@ -239,8 +241,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             if counted
             else UNSET,
             rounds=read_rounds(options),
+            share=read_share(options, window, is_timed=not counted),
         )
-        queries.append(with_needs(query))
+        queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
         _check(queries[-1], stream, text)
     return queries
 

@@ -15,13 +15,6 @@ from headwater.algebra.remainders.remainder import (
     Remainder,
     still_owed,
 )
-from headwater.algebra.remainders.share_table import (
-    ShareTable,
-    checked_tables,
-    even_shares,
-    moved_shares,
-    share_in,
-)
 from headwater.algebra.remainders.withholding import Added, Largest, allowed
 from headwater.errors import ConfigurationError, WireError
 
@@ -91,48 +84,3 @@ def test_a_bound_is_given_back_whole() -> None:
     piece = Owed(frozenset({1, 2}), Remainder(5.0, 7.0, 2))
     assert still_owed([piece], sent_rest={1}) == [piece.remainder]
     assert still_owed([piece], sent_rest={1, 2, 3}) == []
-
-
-@given(
-    st.dictionaries(st.integers(0, 9), st.integers(0, 100).map(float), min_size=1),
-    st.dictionaries(st.integers(0, 9), st.integers(0, 60).map(float)),
-)
-def test_moving_shares_gives_away_no_more_than_there_was(
-    shares: dict[int, float], flush_s: dict[int, float]
-) -> None:
-    moved = moved_shares(shares, flush_s, worth_s=0.5)
-    assert sum(moved.values()) == pytest.approx(sum(shares.values()))
-    assert all(share >= 0.0 for share in moved.values())
-
-
-def test_shares_go_to_where_flushes_are_slow() -> None:
-    shares = even_shares(range(16), bound=160.0, panes=2)
-    assert shares == dict.fromkeys(range(16), 5.0)
-    for _ in range(10):
-        shares = moved_shares(shares, {3: 20.0, 4: 0.2}, worth_s=0.5)
-    assert shares[3] > 79.0
-    assert shares[4] < 0.01
-
-
-def test_who_has_not_heard_of_a_table_has_no_share() -> None:
-    tables = checked_tables(
-        [ShareTable(2, 10, 19, {1: 4.0}), ShareTable(1, 0, 9, {1: 1.0, 2: 3.0})], bound=8.0, panes=2
-    )
-    assert [share_in(tables, 1, pane) for pane in (9, 10, 20)] == [1.0, 4.0, 0.0]
-    assert share_in(tables[:1], 1, 10) == 0.0
-    assert share_in(tables, 2, 10) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("tables", "reason"),
-    [
-        ([ShareTable(1, 0, 9, {1: 3.0, 2: 2.0})], "at most 4"),
-        ([ShareTable(1, 0, 9, {1: -1.0})], "at least 0"),
-        ([ShareTable(1, 0, 9, {1: 1.0}), ShareTable(2, 9, 19, {2: 4.0})], "table 1 names them"),
-    ],
-)
-def test_tables_under_which_a_bound_would_not_hold_are_refused(
-    tables: list[ShareTable], reason: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=reason):
-        checked_tables(tables, bound=8.0, panes=2)

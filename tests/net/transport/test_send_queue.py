@@ -1,17 +1,25 @@
 """The queue of a connection: urgent first, backlog not starved, bounded, and honest at the end."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.net.network import CLASS_OF
 from headwater.net.transport.frames import (
     CHUNK_BYTES,
+    HEADER,
+    WAITED,
     FrameSplitter,
     Kind,
     MessageAssembler,
     Stream,
 )
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
+from headwater.net.transport.wire_cost import wire_bytes
+from headwater.overlay.links.query_spending import QuerySpending
+from headwater.plan.altered.link_share import LinkShare
 
 LIVE, BACKLOG = Stream.LIVE, Stream.BACKLOG
 
@@ -99,3 +107,87 @@ def test_the_last_frame_of_a_message_is_marked_as_such() -> None:
     while (data := queue.take_frame(now_s=0.0)) is not None:
         splitter.feed(data)
     assert [frame.kind for frame in splitter.frames()] == [Kind.PART, Kind.LAST]
+
+
+def _by_query(queue: SendQueue[str], byte_count: int, *, now_s: float = 0.0) -> Counter[str]:
+    """Bytes of frames that were taken, by query, until there are so many."""
+    taken: Counter[str] = Counter()
+    while sum(taken.values()) < byte_count:
+        before = Counter(queue.queued_by)
+        if queue.take_frame(now_s=now_s) is None:
+            break
+        taken += before - queue.queued_by
+    return taken
+
+
+def _spending(**shares: LinkShare) -> QuerySpending:
+    spending = QuerySpending()
+    for query, share in shares.items():
+        spending.shares.know(query, share, ())
+    return spending
+
+
+def _shared_queue(spending: QuerySpending) -> SendQueue[str]:
+    return SendQueue(
+        bytes_max=1 << 30,
+        streams=(LIVE, BACKLOG),
+        shares={BACKLOG: BACKLOG_SHARE},
+        spending=spending,
+    )
+
+
+def test_queries_share_a_stream_by_weight() -> None:
+    queue = _shared_queue(_spending(a=LinkShare(), b=LinkShare(2.0), c=LinkShare(4.0)))
+    for query, size in (("a", 20_000), ("b", 700), ("c", 5_000)):
+        for _ in range(3_000_000 // size):
+            queue.put(LIVE, bytes(size), query, now_s=0.0, query=query)
+    taken = _by_query(queue, 4_000_000)
+    for query, weight in (("a", 1), ("b", 2), ("c", 4)):
+        assert taken[query] / taken.total() == pytest.approx(weight / 7, rel=0.05)
+    assert queue.queued_by.total() == queue.queued_bytes
+
+
+def test_a_query_with_a_budget_waits_for_it_and_holds_up_nobody() -> None:
+    rate = 10_000.0
+    spending = _spending(slow=LinkShare(1.0, rate), free=LinkShare())
+    queue = _shared_queue(spending)
+    for _ in range(400):
+        queue.put(LIVE, bytes(1_000), "slow", now_s=0.0, query="slow")
+        queue.put(LIVE, bytes(1_000), "free", now_s=0.0, query="free")
+    assert _by_query(queue, 500_000)["free"] == 400_000, "nothing else was in its way"
+    at_s = 0.0
+    while at_s < 20.0:
+        _by_query(queue, 1 << 30, now_s=at_s)
+        if queue:
+            assert queue.next_stream(now_s=at_s) is None
+        at_s = max(queue.ready_s(), at_s + 0.001)
+    told = spending.spent(CLASS_OF, now_s=20.0)["slow"]
+    assert 0.9 * rate * 20 < told.spent_bytes["live"] < 1.02 * rate * 20
+    assert told.held_count > 10
+
+
+def test_a_long_message_of_a_query_with_a_budget_is_cut_unless_others_wait_behind_it() -> None:
+    spending = _spending(slow=LinkShare(1.0, 10_000.0), free=LinkShare())
+    queue = _shared_queue(spending)
+    queue.put(LIVE, bytes(200_000), "slow", now_s=0.0, query="slow")
+    assert _by_query(queue, 1 << 30)["slow"] < 5_000
+    queue.put(LIVE, bytes(1_000), "free", now_s=0.0, query="free")
+    assert _by_query(queue, 1 << 30)["free"] == 1_000, "it waits for no budget but the link's"
+    queue.put(LIVE, bytes(1_000), "slow", now_s=0.0, query="slow")
+    assert queue.next_stream(now_s=15.0) is None, "what went before its time is made up for"
+    assert queue.next_stream(now_s=25.0) is LIVE
+
+
+def test_what_is_sent_is_counted_by_query_and_class() -> None:
+    spending = _spending(known=LinkShare())
+    queue = _shared_queue(spending)
+    for stream, query in ((LIVE, "known"), (BACKLOG, "known"), (LIVE, "another")):
+        queue.put(stream, bytes(1_000), query, now_s=0.0, query=query)
+    while queue.take_frame(now_s=0.0) is not None:
+        pass
+    told = spending.spent(CLASS_OF, now_s=0.0)
+    one = wire_bytes(HEADER.size + WAITED.size + 1_000)
+    assert told["known"].spent_bytes == {"live": one, "backlog": one}
+    assert told[""].spent_bytes == {"live": one}
+    spending.shares.forget("known")
+    assert list(spending.spent(CLASS_OF, now_s=0.0)) == [""]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.route import Route
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.sets import ranges
@@ -165,6 +166,16 @@ heads = st.builds(
     age_s=times,
     clock_s=st.none() | st.floats(-1e12, 1e12),
     tells_several=st.booleans(),
+    shares=st.lists(
+        st.builds(
+            ShareTable,
+            number=st.integers(1, 1 << 40),
+            first=st.integers(-(1 << 40), 1 << 40),
+            last=st.integers(1 << 41, 1 << 42),
+            levels=st.sampled_from([(), ((1 << 29, 0b11),), ((9, 0b1), (7, 1 << 600))]),
+        ),
+        max_size=3,
+    ).map(tuple),
 )
 site_sets = st.sets(ordinals, min_size=1).map(lambda found: sum(1 << n for n in found))
 acks = st.builds(
@@ -300,6 +311,7 @@ FULL = [
             agreed=(PaneHeld(128, 5),), asked=(Asked(ordinal=3, first=128, last=191),),
             wanted=(PaneHeld(130, 7),),
             awaited_from=105, tells_several=True,
+            shares=(ShareTable(2, 110, 119, ((1 << 29, 1 << 4),)),),
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
         rounds=(RoundsHeld(pane=113, first=2, last=4, sites=6 | 1 << 300),),
@@ -318,6 +330,7 @@ FULL = [
         last=127, digest=b"d" * 16), BlockDigest(first=128, last=FOREVER - 1, digest=b"e" * 16)),
         closes=(Closes(first=128, last=140, asked=77, closes=((128, 1), (131, 3))),),
         remarks=(Remark("no file", "no file matches 'a'"),), settings=((1, 20), (2, 24)),
+        flush_level=5,
     ),
     Heartbeat(
         sent_s=1.5, echo_s=1.0, echo_held_s=0.25, digest=7, roots=(RootPulse(root=1, age_s=2.0,

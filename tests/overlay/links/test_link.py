@@ -91,7 +91,7 @@ def test_a_queue_that_takes_its_time_holds_up_and_sends_nobody_on_a_detour(link)
     link.load(LinkLoad(20_000, queued_bytes_max=16_384))
     assert link.is_filled
     assert link.is_open, "another way would take the load elsewhere"
-    assert not link.room_bytes
+    assert not link.room_bytes("q")
     assert not link.load(LinkLoad(16_384)), "no room yet"
     assert link.load(LinkLoad(10_000)), "there is room again"
     link.load(LinkLoad(CONFIG.link_queue_bytes_max))

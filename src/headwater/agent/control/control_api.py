@@ -193,6 +193,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """By age: where the root's clock is unconfirmed, as the root knows it."""
     settings: str = ""
     """Where settings were altered: those that hold, and those that are to come."""
+    sending: str = ""
+    """Where it has a budget or a weight: what the site that was asked sends for it, and may."""
     former: int = 0
     """Former queries of this name of which answers are left: ``headwater streams --former``."""
 

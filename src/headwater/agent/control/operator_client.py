@@ -17,6 +17,7 @@ from headwater.agent.control import control_api as api
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.values.words import alteration_in, query_in, removal_in
+from headwater.plan.altered.dealing import undealt
 from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX, Settings
 from headwater.plan.command import Alter, Command, Install
 from headwater.plan.query import Query
@@ -102,9 +103,7 @@ def _require_asked(
         known_sites=prepared.sites,
     )
     found = [one for one in made if one.id.name == alter.id.name and one.stream == request.stream]
-    is_it = bool(found) and msgspec.structs.replace(alter.settings, options=()) == Settings.of(
-        found[0]
-    )
+    is_it = bool(found) and _undealt(alter.settings) == _undealt(Settings.of(found[0]))
     ahead_s = found[0].window.pane_start_us(alter.first_pane) / 1e6 - now_s if found else 0.0
     if not is_it or alter.settings.options != wanted or abs(ahead_s) > SETTINGS_AHEAD_US_MAX / 1e6:
         raise HeadwaterError(
@@ -137,8 +136,18 @@ def _signed(signature: OperatorSignature, command: Command) -> api.SignedCommand
     return api.SignedCommand(proof.word, proof.signature, proof.key, proof.certificate)
 
 
+def _undealt(settings: Settings) -> Settings:
+    return msgspec.structs.replace(settings, tolerance=undealt(settings.tolerance), options=())
+
+
+def _with_undealt(query: Query) -> Query:
+    tolerance = undealt(query.tolerates) or msgspec.UNSET
+    return msgspec.structs.replace(query, tolerance=tolerance)
+
+
 def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> None:
-    """All but the beginning, which goes by the agents' clocks and is shown."""
+    """All but the beginning, which goes by the agents' clocks and is shown, and from which pane on
+    shares move."""
     if not queries:
         raise ConfigurationError("no CREATE STREAM in the file: there is nothing to run")
     ours = compile_statements(
@@ -149,7 +158,8 @@ def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> No
         known_sites=prepared.sites,
     )
     for theirs, mine in zip(queries, ours, strict=False):
-        if msgspec.structs.replace(theirs, begin_pane=mine.begin_pane) != mine:
+        theirs = msgspec.structs.replace(theirs, begin_pane=mine.begin_pane)
+        if _with_undealt(theirs) != _with_undealt(mine):
             raise HeadwaterError(
                 f"the agent has made another query of {theirs.id.name!r} than is made here; "
                 "nothing is signed. Compare the versions: headwater --version"

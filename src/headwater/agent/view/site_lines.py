@@ -7,6 +7,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.coordinate import Coordinate
 from headwater.net.network import NO_BUDGET, BudgetStats, LinkStats
+from headwater.overlay.links.query_spending import QuerySpent
 from headwater.root.said.view import site_offsets_s, sites_ahead
 
 
@@ -51,8 +52,22 @@ def sending_text(budget: BudgetStats) -> str:
     """As ``62 of 64 kbit/s``; nothing where there is no budget."""
     if budget.bytes_per_s is None:
         return ""
-    used = rate_text(budget.used_bytes_per_s or 0.0)
-    allowed = rate_text(budget.bytes_per_s)
+    return _used_text(budget.used_bytes_per_s or 0.0, budget.bytes_per_s)
+
+
+def sending_by_query(spent: QuerySpent | None) -> str:
+    """As ``62 of 80 kbit/s, weight 2``; nothing where all is as usual."""
+    if spent is None:
+        return ""
+    share = spent.share
+    weight = f"weight {share.weight:g}" if share.weight != 1.0 else ""
+    rate = share.bytes_per_s
+    used = "" if rate is None else _used_text(spent.used_bytes_per_s or 0.0, rate)
+    return ", ".join(filter(None, (used, weight)))
+
+
+def _used_text(used_bytes_per_s: float, bytes_per_s: float) -> str:
+    used, allowed = rate_text(used_bytes_per_s), rate_text(bytes_per_s)
     number, unit = used.split()
     return f"{number} of {allowed}" if allowed.endswith(f" {unit}") else f"{used} of {allowed}"
 

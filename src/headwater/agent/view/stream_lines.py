@@ -14,6 +14,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
 from headwater.agent.view.settings_lines import settings_text
+from headwater.agent.view.site_lines import sending_by_query
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
@@ -37,7 +38,13 @@ NO_SPARK = (
 def streams_reply(runtime: SiteRuntime, *, former: bool) -> StreamsReply:
     """Reads results, so it takes its time; ``former``: those of ended queries, too."""
     live = runtime.node.peer.live_queries().values()
-    lines = [stream_line(runtime, one.query) for one in live]
+    spent = runtime.network.stats().queries
+    lines = [
+        msgspec.structs.replace(
+            stream_line(runtime, one.query), sending=sending_by_query(spent.get(str(one.query.id)))
+        )
+        for one in live
+    ]
     return StreamsReply(
         tuple(sorted(lines, key=lambda line: line.id)),
         asked=runtime.site,

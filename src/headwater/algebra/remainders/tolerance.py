@@ -19,6 +19,7 @@ from headwater.algebra.bounds import Name
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.remainder import Remainders
+from headwater.algebra.remainders.share_table import Dealing
 
 WITHHELD_COLUMNS_MAX = 64
 """Columns of one query that have a bound."""
@@ -158,6 +159,8 @@ class Tolerance(msgspec.Struct, frozen=True):
         Annotated[tuple[Condition, ...], Meta(max_length=CONDITIONS_MAX)] | msgspec.UnsetType
     ) = msgspec.UNSET
     """All of which rows of an answer fulfil; unset: none."""
+    dealing: Dealing | msgspec.UnsetType = msgspec.UNSET
+    """From which pane on shares of an absolute bound move; unset: they stay even."""
 
     def as_written(self) -> Tolerance:
         """For its bytes alone: what was signed before stays what it was."""
@@ -170,14 +173,25 @@ class Tolerance(msgspec.Struct, frozen=True):
             fault = one.fault(partials, hidden)
             if fault is not None:
                 return f"error of {one.column}: {fault}"
-        return None
+        return self.dealing.fault() if isinstance(self.dealing, Dealing) else None
 
-    def share(self, column: ToleratedColumn, *, panes: int) -> float:
+    def share(self, column: ToleratedColumn, *, panes: int, part: float | None = None) -> float:
         """What one of the sites may keep back of a group in one of a window's panes, of an absolute
-        bound: dealt out evenly, so that all together keep it; of a maximum all of it."""
+        bound: this part of what all may together; None: an even one. Of a maximum all of it."""
         if column.is_largest:
             return column.size
+        if part is not None:
+            return column.size / panes * part
         return column.size / panes / self.sites if self.sites else 0.0
+
+    def is_even(self, pane: int) -> bool:
+        """Whether shares of the pane are those of the install."""
+        return not isinstance(self.dealing, Dealing) or pane < self.dealing.first
+
+    @property
+    def can_move(self) -> bool:
+        """Whether any column has a bound that is dealt out among sites."""
+        return any(one.form is ErrorForm.ABSOLUTE and not one.is_largest for one in self.columns)
 
     def is_stated_by(self, remainders: Remainders) -> bool:
         """Whether they can be what its sites have said."""

@@ -39,6 +39,8 @@ class Allowance(msgspec.Struct, frozen=True):
     tolerance: Tolerance
     panes: int
     """Of a window."""
+    part: float | None = None
+    """Of an absolute bound: the site's share of the pane; None: an even one."""
     is_rehearsed: bool = False
     """Whether all is sent nevertheless, and only what would have stayed is told."""
     keys: tuple[str, ...] = ()
@@ -223,7 +225,7 @@ def _allowed(
     if not np.isfinite(values).all() or (column.is_largest and is_negative):
         pass  # another site may have sent less than nothing, and then nobody knows
     elif column.form is ErrorForm.ABSOLUTE:
-        most = allowance.tolerance.share(column, panes=allowance.panes)
+        most = allowance.tolerance.share(column, panes=allowance.panes, part=allowance.part)
     elif not is_negative and column.form is ErrorForm.VALUE:
         return column.size * own
     elif not is_negative:

@@ -42,6 +42,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.sets import bitset
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
@@ -149,6 +150,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """The lowest pane that the root awaits from sites that catch up on the past; None: none."""
     tells_several: bool = False
     """Bits and ``held`` speak of all updates of a first close, of panes that have several, too."""
+    shares: tuple[ShareTable, ...] = ()
+    """Of absolute bounds, the newest that were dealt out, by their panes; none: none move."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import islice
+from math import floor, log2
 from typing import Annotated
 
 import msgspec
@@ -132,6 +133,28 @@ def _end_of(text: str) -> str:
     return text if len(text) <= most else f"…{text[1 - most :]}"
 
 
+FLUSH_LEVEL_MAX = 32
+_FLUSH_HALVES = 10
+
+
+def flush_level(seconds: float) -> int:
+    """To a power of two, so that it seldom changes; 0: next to nothing.
+
+    >>> [flush_level(one) for one in (0.0, 0.001, 0.25, 0.5, 3.0, 1e12)]
+    [0, 0, 8, 9, 11, 32]
+    """
+    halves = floor(log2(max(seconds, 1e-9))) + _FLUSH_HALVES
+    return max(0, min(FLUSH_LEVEL_MAX, halves))
+
+
+def flush_s(level: int) -> float:
+    """
+    >>> [flush_s(one) for one in (0, 8, 11)]
+    [0.0, 0.25, 2.0]
+    """
+    return 2.0 ** (level - _FLUSH_HALVES) if level else 0.0
+
+
 class SiteState(msgspec.Struct, frozen=True):
     """One site's word on one query. ``number`` rises with every change."""
 
@@ -183,5 +206,8 @@ class SiteState(msgspec.Struct, frozen=True):
     settings: tuple[tuple[int, int], ...] = ()
     """By which settings of the query it goes: (number, from which pane on), by number. Before them,
     and where it says nothing, by those of the install."""
+    flush_level: int = 0
+    """How long the newest flushes after a close would have lasted, were nothing kept back
+    (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

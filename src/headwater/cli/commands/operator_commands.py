@@ -45,6 +45,7 @@ TROUBLES = frozenset(
         "alarms",
         "clocks",
         "settings",
+        "sending",
         "former",
     )
 )

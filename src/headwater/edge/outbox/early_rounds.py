@@ -19,6 +19,7 @@ import numpy as np
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.withholding import Added, Largest
+from headwater.algebra.words.site_state import flush_level
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.key_book import KeyBook
@@ -41,12 +42,12 @@ class EarlyRounds:
         self.count = query.round_count
         self._pane_s = query.window.pane_us / MICROS
         self._round_s = self._pane_s / self.count
-        self._measures = _measures(query)
+        self._column_count = len(_measures(query, None))
         self._config = EarlyConfig(
             outbox_keys_max=state.config.outbox_keys_max,
             partition="size" if query.tolerates is None else "error",
         )
-        self._past = KeyPast(self._config, column_count=len(self._measures))
+        self._past = KeyPast(self._config, column_count=self._column_count)
         self._books: dict[int, KeyBook] = {}
         self._rounds_done: dict[int, int] = {}
         self._flush_bytes = 0.0
@@ -72,7 +73,7 @@ class EarlyRounds:
             if len(self._books) >= BOOKS_MAX:
                 return
             book = self._books[batch.pane] = KeyBook(
-                self._measures,
+                _measures(state.query, state.settings.part_at(batch.pane)),
                 self._past,
                 self._config,
                 start_s=self._start_s(batch.pane),
@@ -98,7 +99,17 @@ class EarlyRounds:
             book.close()
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
-            book.end(totals_sent=np.zeros(len(self._measures)))
+            self._tell_flush(book.key_count * book.row_bytes())
+            book.end(totals_sent=np.zeros(self._column_count))
+
+    def _tell_flush(self, byte_count: float) -> None:
+        """Of a pane that was closed, had all of it left then: the root deals out shares by it."""
+        tolerance = self._state.query.tolerates
+        rate = self._rate
+        if tolerance is not None and tolerance.can_move:
+            lasts_s = byte_count / rate if rate else 0.0
+            is_worth = lasts_s > self._state.config.early_worth_s / 2.0
+            self._state.telling.flush_level = flush_level(lasts_s) if is_worth else 0
 
     def next_moment_s(self, read_s: float) -> float:
         """The next end of a round after this time, at which a reading would help; by the time that
@@ -190,8 +201,9 @@ class EarlyRounds:
         return self._state.query.window.pane_start_us(pane) / MICROS
 
 
-def _measures(query: Query) -> tuple[Measure, ...]:
-    """By what keys matter: the columns that an error is asked of, or all that add up."""
+def _measures(query: Query, part: float | None) -> tuple[Measure, ...]:
+    """By what keys matter: the columns that an error is asked of, or all that add up. ``part``: of
+    an absolute bound; None: an even one."""
     tolerance, panes = query.tolerates, query.window.panes_per_window
     if tolerance is None:
         return tuple(Measure(Added()) for _ in query.early_measures) or (Measure(Added()),)
@@ -199,7 +211,7 @@ def _measures(query: Query) -> tuple[Measure, ...]:
         Measure(
             Largest(floor=0.0) if one.is_largest else Added(),
             one.bound,
-            tolerance.share(one, panes=panes),
+            tolerance.share(one, panes=panes, part=part),
         )
         for one in tolerance.columns
     )

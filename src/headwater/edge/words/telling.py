@@ -22,6 +22,9 @@ from headwater.algebra.words.site_state import FOREVER, Tally, Unread
 from headwater.edge.config import EdgeConfig
 from headwater.edge.record import EdgeRecord
 
+Seldom = tuple[Tally, Unread, tuple[Remark, ...], int]
+"""What is told as seldom as the tally."""
+
 
 class Telling:
     """Of one query at one site. The record is handed in, and given back where it changes."""
@@ -31,6 +34,8 @@ class Telling:
         self.incarnation = incarnation
         self.unread = Unread()
         self.remarks: tuple[Remark, ...] = ()
+        self.flush_level = 0
+        """As in ``SiteState``."""
         self._live_remarks: tuple[Remark, ...] = ()
         self._past_remarks: tuple[Remark, ...] = ()
         self.is_greeted = False
@@ -50,7 +55,7 @@ class Telling:
         self._alarmed = IntervalSet()
         """Panes of which the alarm is given: it is raised once for each."""
         self._told_s = self._numbered_s = LONG_AGO_S
-        self._numbered: tuple[Tally, Unread, tuple[Remark, ...]] = (Tally(), Unread(), ())
+        self._numbered: Seldom = (Tally(), Unread(), (), 0)
         """What the newest number tells of all that is told seldom."""
         self._must_speak = False
         """Somebody does not know what this site knows, though the root has greeted its state."""
@@ -198,5 +203,5 @@ class Telling:
         is_same = self._seldom(record) == self._numbered
         return NEVER_DUE_S if is_same else self._numbered_s + self._config.tally_every_s
 
-    def _seldom(self, record: EdgeRecord) -> tuple[Tally, Unread, tuple[Remark, ...]]:
-        return record.tally, self.unread, self.remarks
+    def _seldom(self, record: EdgeRecord) -> Seldom:
+        return record.tally, self.unread, self.remarks, self.flush_level

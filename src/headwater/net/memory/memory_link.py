@@ -10,12 +10,14 @@ import msgspec
 from headwater.net.identity.keyring import CertificateTold
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
+from headwater.net.transport.connection import PAUSE_S_MIN
 from headwater.net.transport.frames import FrameSplitter, MessageAssembler, Stream
 from headwater.net.transport.load_meter import LoadMeter
 from headwater.net.transport.pacer import Gate
 from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import Message, aged
 
 IN_FLIGHT_BYTES_MAX = 64 * 1024
@@ -48,6 +50,7 @@ class MemoryLink:
         kinds: Counter[str] | None = None,
         gate: Gate | None = None,
         budget: float | None = None,
+        spending: QuerySpending | None = None,
     ) -> None:
         """``deliver`` hands bytes to the other end; ``pair`` is the same object at both ends. What
         is sent is added to ``kinds``, bytes by the names of messages. ``gate`` is where a budget
@@ -59,13 +62,18 @@ class MemoryLink:
             bytes_max=limits.bulk_queue_bytes_max,
             streams=tuple(Stream),
             shares={Stream.BACKLOG: BACKLOG_SHARE},
+            spending=spending,
         )
+        self._spending = spending or QuerySpending()
+        self._again: asyncio.TimerHandle | None = None
+        """When something of a query that waits for its own budget may leave."""
         self._gate = gate
         self._load = LoadMeter(
             lambda: self.queue.queued_bytes,
             tell_load,
             queue_s_max=limits.queue_s_max,
             budget=budget,
+            queued_by=lambda: self.queue.queued_by,
         )
         self._codec = codec
         self._counters = counters
@@ -84,7 +92,9 @@ class MemoryLink:
     def send(self, message: Message, priority: int) -> bool:
         """False: the queue is full. Raises ``WireError`` for what nobody would accept."""
         body = self._codec.encode(message)
-        if not self.queue.put(stream_of(message, priority), body, message, now_s=self._loop.time()):
+        stream, query = stream_of(message, priority), query_of(message)
+        self._spending.passes(message)
+        if not self.queue.put(stream, body, message, now_s=self._loop.time(), query=query):
             return False
         self._counters.sent_messages += 1
         self._kinds[type(message).__name__] += len(body)
@@ -128,6 +138,8 @@ class MemoryLink:
         """What surely was not taken; what is on the wire is lost."""
         self._is_open = False
         self._in_flight.clear()
+        if self._again is not None:
+            self._again.cancel()
         if self._gate is not None:
             self._gate.leave()
         return [aged(message, s) for message, s in self.queue.unsent(now_s=self._loop.time())]
@@ -149,14 +161,23 @@ class MemoryLink:
         self._load.changed()
         if not data:
             self._is_writing = False
+            self._look_again()
             return
         rate = self.wire.bytes_per_s
         takes_s = len(data) / rate if rate else 0.0
         self._loop.call_later(takes_s, self._written, data)
 
+    def _look_again(self) -> None:
+        """Where all that waits is held back by budgets of queries."""
+        now_s = self._loop.time()
+        if self._is_open and self.queue and self.queue.next_stream(now_s=now_s) is None:
+            at_s = max(self.queue.ready_s(), now_s + PAUSE_S_MIN)
+            self._again = self._loop.call_at(at_s, self._write_soon)
+
     def _take(self, burst_bytes: int) -> bytes:
         """Nothing as well where the budget has to be waited for, which ``_write_soon`` ends."""
-        gate, stream, now_s = self._gate, self.queue.next_stream(), self._loop.time()
+        gate, now_s = self._gate, self._loop.time()
+        stream = self.queue.next_stream(now_s=now_s)
         if gate is None or stream is None:
             return self.queue.take_frames(burst_bytes, now_s=now_s)
         limit_bytes = gate.limit(stream, self.queue.queued_bytes)

@@ -40,6 +40,7 @@ from headwater.net.refusal import Refusal
 from headwater.net.transport.pacer import Pacer
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import Message
 from headwater.overlay.signatures import UNSIGNED, Signatures
 
@@ -165,6 +166,9 @@ class MemoryNetwork:
         self._handler = handler
         self.is_started = True
 
+    def share_by(self, shares: QueryShares) -> None:
+        self._pacer.spending.shares = shares
+
     def dial(self, site: str) -> None:
         if site in self._links or site in self._dialling:
             return
@@ -214,7 +218,8 @@ class MemoryNetwork:
             )
             links[site] = self._pacer.told_of(site, links[site])
         refused = {str(reason): n for reason, n in list(self.refused.items())}
-        return NetworkStats(links, refused, self._pacer.stats(links.values()))
+        own = self._pacer.stats(links.values())
+        return NetworkStats(links, refused, own, self._pacer.spent())
 
     async def stop(self) -> None:
         """Nothing more is reported here; the others see their links end."""
@@ -276,6 +281,7 @@ class MemoryNetwork:
             kinds=world.sent_kinds,
             gate=self._pacer.gate(site, counters),
             budget=self._pacer.budgets.of(site),
+            spending=self._pacer.spending,
         )
 
     def _dialled(self, site: str) -> None:

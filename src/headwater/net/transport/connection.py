@@ -30,6 +30,8 @@ from headwater.net.transport.send_queue import SendQueue
 
 TURN_S_MAX = 0.01
 """For which one connection holds the loop at a time: hundreds of signatures may come at once."""
+PAUSE_S_MIN = 0.001
+"""Before what waits for a query's budget is looked at again."""
 WRITE_BUFFER_BYTES = CHUNK_BYTES
 """What may wait in the transport; whatever is beyond waits in the queue, where it can be
 overtaken and taken back."""
@@ -50,6 +52,8 @@ class Connection(asyncio.Protocol):
         self._queue: SendQueue[Any] | None = None
         self._on_written: Callable[[], None] = lambda: None
         self._gate: Gate | None = None
+        self._again: asyncio.TimerHandle | None = None
+        """When something of a query that waits for its own budget may leave."""
         self._is_paused = False
         self._is_pump_due = False
         self._is_over = False
@@ -149,6 +153,8 @@ class Connection(asyncio.Protocol):
         of which a large process has few: links that come and go would fill its memory."""
         self._transport, self._receive, self._queue = None, None, None
         self._on_written = lambda: None
+        if self._again is not None:
+            self._again.cancel()
         if self._gate is not None:
             self._gate.leave()
             self._gate = None
@@ -200,7 +206,11 @@ class Connection(asyncio.Protocol):
                     break
                 continue
             # About one TLS record.
-            self._write(self._queue.take_frames(CHUNK_BYTES, now_s=_loop().time()))
+            data = self._queue.take_frames(CHUNK_BYTES, now_s=_loop().time())
+            if not data:
+                self._pump_again(self._queue.ready_s())
+                break
+            self._write(data)
         if self._gate is not None:
             self._gate.flush()
         if not self._queue:
@@ -209,8 +219,10 @@ class Connection(asyncio.Protocol):
 
     def _write_within(self, gate: Gate, queue: SendQueue[Any]) -> bool:
         """What the budget lets through now, as one write; False: nothing, it has to wait."""
-        stream = queue.next_stream()
-        assert stream is not None, "it is not empty"
+        stream = queue.next_stream(now_s=_loop().time())
+        if stream is None:
+            self._pump_again(queue.ready_s())
+            return False
         limit_bytes = gate.limit(stream, queue.queued_bytes)
         if not limit_bytes:
             gate.wait(stream, queue.queued_bytes, self._pump)
@@ -222,6 +234,11 @@ class Connection(asyncio.Protocol):
         self._write(data)
         gate.wrote(len(data), stream)
         return True
+
+    def _pump_again(self, at_s: float) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        self._again = _loop().call_at(max(at_s, _loop().time() + PAUSE_S_MIN), self.pump_soon)
 
     def _write(self, data: bytes) -> None:
         if not self._is_over:

@@ -28,10 +28,11 @@ from headwater.net.refusal import Refusal, Refused
 from headwater.net.transport.connection import Connection
 from headwater.net.transport.frames import Frame, Kind, MessageAssembler, Stream
 from headwater.net.transport.load_meter import LoadMeter
-from headwater.net.transport.pacer import TRAFFIC, Pacer
-from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
+from headwater.net.transport.pacer import Pacer
+from headwater.net.transport.send_queue import BACKLOG_SHARE, TRAFFIC, SendQueue
 from headwater.net.transport.tcp import TcpInfo, tcp_info
 from headwater.net.values.codec import Codec
+from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 
 
@@ -61,6 +62,8 @@ class Link:
         self._refused = refused
         self._deliver = handler.message
         self._keyring = keyring
+        pacer = pacer or Pacer()
+        self._spending = pacer.spending
         self._told: dict[Stream, set[bytes]] = {stream: set() for stream in Stream}
         """Keys whose certificates have gone over this link, by stream: nothing else keeps its order
         with what is signed."""
@@ -70,24 +73,26 @@ class Link:
                 (Stream.HEARTBEAT, Stream.CONTROL),
                 limits.control_queue_bytes_max,
                 limits.control_message_bytes_max,
+                pacer.spending,
             ),
             _Side(
                 bulk,
                 (Stream.LIVE, Stream.BACKLOG),
                 limits.bulk_queue_bytes_max,
                 limits.bulk_message_bytes_max,
+                pacer.spending,
             ),
         )
         for connection in (control, bulk):
             connection.count_into(counters)
         sides, site = self._sides, self.site  # not self: nothing of a link refers back to it
-        pacer = pacer or Pacer()
         self._gates = tuple(pacer.gate(site, counters) for _ in sides)
         self._load = LoadMeter(
             lambda: _queued_bytes(sides),
             lambda load: handler.link_load(site, load),
             queue_s_max=limits.queue_s_max,
             budget=pacer.budgets.of(site),
+            queued_by=lambda: sides[1].queue.queued_by,
         )
 
     async def run(self) -> BaseException | None:
@@ -122,7 +127,8 @@ class Link:
             raise WireError(
                 f"link: a message has {len(body)} bytes, at most {side.message_bytes_max}"
             )
-        if not side.queue.put(stream, body, message, now_s=_now_s()):
+        self._spending.passes(message)
+        if not side.queue.put(stream, body, message, now_s=_now_s(), query=query_of(message)):
             return False
         self._counters.sent_messages += 1
         side.connection.pump_soon()
@@ -232,12 +238,16 @@ class _Side:
         streams: tuple[Stream, Stream],
         queue_bytes_max: int,
         message_bytes_max: int,
+        spending: QuerySpending,
     ) -> None:
         self.connection = connection
         self.message_bytes_max = message_bytes_max
         self.streams = streams
         self.queue: SendQueue[Message | CertificateTold] = SendQueue(
-            bytes_max=queue_bytes_max, streams=streams, shares={streams[1]: BACKLOG_SHARE}
+            bytes_max=queue_bytes_max,
+            streams=streams,
+            shares={streams[1]: BACKLOG_SHARE},
+            spending=spending,
         )
         self.assembler = MessageAssembler(message_bytes_max=message_bytes_max)
 

@@ -7,7 +7,7 @@ it is told.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from headwater.algebra.drain_rate import DrainRate
 from headwater.overlay.links.link_load import LinkLoad
@@ -28,7 +28,10 @@ class LoadMeter:
         *,
         queue_s_max: float,
         budget: float | None = None,
+        queued_by: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
+        """``queued_by``: by query, what waits of each."""
+        self._queued_by = queued_by
         self.rate = DrainRate()
         self._queued_bytes = queued_bytes
         self._tell = tell
@@ -74,6 +77,7 @@ class LoadMeter:
                 self.rate, queue_s_max=self._queue_s_max, budget=self._budget, now_s=now_s
             ),
             self.rate.shown_bytes_per_s(now_s=now_s),
+            dict(self._queued_by()),
         )
         self._tell(self._told)
 

@@ -18,8 +18,16 @@ from typing import Any
 
 import msgspec
 
-from headwater.net.network import NO_BUDGET, BudgetStats, LinkCounters, LinkStats, by_class
+from headwater.net.network import (
+    CLASS_OF,
+    NO_BUDGET,
+    BudgetStats,
+    LinkCounters,
+    LinkStats,
+    by_class,
+)
 from headwater.net.transport.frames import Stream
+from headwater.net.transport.send_queue import TRAFFIC
 from headwater.net.transport.tcp import SentByTcp, sent_by_tcp
 from headwater.net.transport.wire_cost import (
     FAILED_BYTES,
@@ -34,6 +42,7 @@ from headwater.net.transport.wire_cost import (
 )
 from headwater.overlay.links.byte_budget import PACKET_BYTES, ByteBudget, Traffic
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.query_spending import QuerySpending, QuerySpent
 
 SETTLE_S_MIN = 0.1
 """How often the kernel is asked at most, beside the samples of every second."""
@@ -42,8 +51,6 @@ EARLY_S_MAX = 1e-6
 WRITE_BYTES_MAX = wire_bytes(RECORD_PAYLOAD_BYTES, header_bytes=HEADER_BYTES_V6)
 FRAMING_BYTES = 64
 """What waits takes beside its bodies, about: frames of a few messages."""
-TRAFFIC = (Traffic.BEAT, Traffic.CONTROL, Traffic.LIVE, Traffic.BACKLOG)
-"""By ``Stream``."""
 
 
 class _Wait(msgspec.Struct):
@@ -65,6 +72,8 @@ class Pacer:
         self._links = {
             site: ByteBudget(rate, control_share_max=share) for site, rate in budgets.to.items()
         }
+        self.spending = QuerySpending()
+        """Of queries, whether there is a budget or none."""
         self._waiting: dict[Gate, _Wait] = {}
         self._turn: Gate | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -98,6 +107,10 @@ class Pacer:
             {name: round(spent) for name, spent in by_class(self.agent.spent_bytes).items()},
             dict(waited),
         )
+
+    def spent(self) -> dict[str, QuerySpent]:
+        """By query."""
+        return self.spending.spent(CLASS_OF, now_s=_now_s())
 
     def failed(self) -> None:
         """A connection has come to nothing, and took something all the same."""

@@ -3,14 +3,19 @@
 Bytes that a socket has accepted can't be taken back or overtaken, so as little as possible is
 given to it and the rest waits here. Frames are taken one chunk at a time, always of the most
 urgent stream that has something; a stream with a reserved share gets that part of the bytes even
-while more urgent ones are busy ("Live, backlog, and their shares").
+while more urgent ones are busy ("Live, backlog, and their shares"). Within a stream queries share
+by weight, and one whose own budget is used up is passed over.
 """
 
-from collections import deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
 
 from headwater.net.transport.frames import CHUNK_BYTES, HEADER, WAITED, Kind, Stream, encode_frame
+from headwater.net.transport.wire_cost import wire_bytes
+from headwater.overlay.links.byte_budget import Traffic
+from headwater.overlay.links.fair_queue import NOBODY, FairQueue
+from headwater.overlay.links.query_spending import QuerySpending
 
 Item = TypeVar("Item")
 
@@ -22,63 +27,94 @@ PIECE_BYTES_MIN = 512
 
 OWED_BYTES_MAX = 4 * CHUNK_BYTES
 """What a reserved share saves up at most, so that it never turns into a burst."""
+TRAFFIC = (Traffic.BEAT, Traffic.CONTROL, Traffic.LIVE, Traffic.BACKLOG)
+"""By ``Stream``."""
 
 
 class SendQueue(Generic[Item]):
     """Items are what comes back from ``unsent`` when the connection ends."""
 
     def __init__(
-        self, *, bytes_max: int, streams: Sequence[Stream], shares: Mapping[Stream, float]
+        self,
+        *,
+        bytes_max: int,
+        streams: Sequence[Stream],
+        shares: Mapping[Stream, float],
+        spending: QuerySpending | None = None,
     ) -> None:
         self._bytes_max = bytes_max
-        self._waiting: dict[Stream, deque[_Waiting[Item]]] = {s: deque() for s in sorted(streams)}
+        self._spending = spending = spending or QuerySpending()
+        self._waiting: dict[Stream, FairQueue[_Waiting[Item]]] = {
+            stream: FairQueue(lambda query: spending.shares.of(query)) for stream in sorted(streams)
+        }
         self._shares = dict(shares)
         self._owed_bytes: dict[Stream, float] = dict.fromkeys(shares, 0.0)
         self.queued_bytes = 0
+        self.queued_by: Counter[str] = Counter()
+        """The same by query."""
         self.taken_bytes: dict[Stream, int] = dict.fromkeys(self._waiting, 0)
         """By stream, as frames."""
 
-    def put(self, stream: Stream, body: bytes, item: Item, *, now_s: float) -> bool:
+    def put(
+        self, stream: Stream, body: bytes, item: Item, *, now_s: float, query: str = NOBODY
+    ) -> bool:
         """False: there is no room and nothing was taken. An empty queue takes any one message."""
         if self.queued_bytes and self.queued_bytes + len(body) > self._bytes_max:
             return False
-        self._waiting[stream].append(_Waiting(item, body, now_s))
+        turn = query if stream >= Stream.LIVE else NOBODY  # control keeps its order
+        self._waiting[stream].put(turn, _Waiting(item, body, now_s, query))
         self.queued_bytes += len(body)
+        if turn:
+            self.queued_by[turn] += len(body)
         return True
 
     @property
     def room_bytes(self) -> int:
         return max(0, self._bytes_max - self.queued_bytes)
 
-    def next_stream(self) -> Stream | None:
-        """Whose frame is the next one; None: nothing waits."""
-        busy = [stream for stream, queue in self._waiting.items() if queue]
-        owed = [one for one in busy if self._owed_bytes.get(one, 0.0) >= CHUNK_BYTES]
-        return next(iter(owed or busy), None)
+    def next_stream(self, *, now_s: float) -> Stream | None:
+        """Whose frame is the next one; None: nothing waits that may leave."""
+        found = self._next(now_s)
+        return None if found is None else found[0]
 
-    def next_bytes(self) -> int:
+    def next_bytes(self, *, now_s: float) -> int:
         """What is left of the message whose frame is the next one."""
-        stream = self.next_stream()
-        return 0 if stream is None else self._waiting[stream][0].left_bytes
+        found = self._next(now_s)
+        return 0 if found is None else self._waiting[found[0]].head(found[1]).left_bytes
+
+    def ready_s(self) -> float:
+        """Where something waits and none of it may leave: when to look again."""
+        return min(
+            self._spending.ready_s(query, TRAFFIC[stream], queue.head(query).left_bytes)
+            for stream, queue in self._waiting.items()
+            for query in queue.queries()
+        )
 
     def waits_s(self, stream: Stream, *, now_s: float) -> float:
         """How long the first of a stream has been waiting."""
-        queue = self._waiting[stream]
-        return max(0.0, now_s - queue[0].since_s) if queue else 0.0
+        since_s = min((one.since_s for one in self._waiting[stream]), default=now_s)
+        return max(0.0, now_s - since_s)
 
     def take_frame(self, *, now_s: float, chunk_bytes: int = CHUNK_BYTES) -> bytes | None:
         """The next frame to write, or None. Once the LAST frame of a message is taken here, the
         other side may get it, and the item is forgotten."""
-        stream = self.next_stream()
-        if stream is None:
+        found = self._next(now_s)
+        if found is None:
             return None
+        stream, turn = found
         queue = self._waiting[stream]
-        chunk, body_bytes, is_last = queue[0].take_chunk(chunk_bytes, now_s=now_s)
-        self.queued_bytes -= body_bytes
-        if is_last:
-            queue.popleft()
+        waiting, traffic = queue.head(turn), TRAFFIC[stream]
+        room = self._spending.room(turn, traffic, waiting.left_bytes, now_s=now_s)
+        if 0.0 < room < chunk_bytes:
+            chunk_bytes = max(PIECE_BYTES_MIN, int(room))
+        chunk, body_bytes, is_last = waiting.take_chunk(chunk_bytes, now_s=now_s)
+        frame_bytes = HEADER.size + len(chunk)
+        queue.serve(turn, frame_bytes, is_last=is_last)
+        self._left(turn, body_bytes)
+        if waiting.query:
+            self._spending.spend(waiting.query, traffic, wire_bytes(frame_bytes), now_s=now_s)
         self._charge(stream, len(chunk))
-        self.taken_bytes[stream] += HEADER.size + len(chunk)
+        self.taken_bytes[stream] += frame_bytes
         return encode_frame(Kind.LAST if is_last else Kind.PART, stream, chunk)
 
     def take_frames(self, about_bytes: int, *, now_s: float) -> bytes:
@@ -96,9 +132,12 @@ class SendQueue(Generic[Item]):
         frames: list[bytes] = []
         left_bytes = limit_bytes
         while (room := left_bytes - HEADER.size) > WAITED.size and self:
-            if frames and room < min(PIECE_BYTES_MIN, self.next_bytes() + WAITED.size):
+            next_bytes = self.next_bytes(now_s=now_s) + WAITED.size
+            if frames and room < min(PIECE_BYTES_MIN, next_bytes):
                 break
-            frame = self.take_frame(now_s=now_s, chunk_bytes=min(CHUNK_BYTES, room)) or b""
+            frame = self.take_frame(now_s=now_s, chunk_bytes=min(CHUNK_BYTES, room))
+            if frame is None:
+                break
             frames.append(frame)
             left_bytes -= len(frame)
         return b"".join(frames)
@@ -119,6 +158,38 @@ class SendQueue(Generic[Item]):
     def __bool__(self) -> bool:
         return any(self._waiting.values())
 
+    def _next(self, now_s: float) -> tuple[Stream, str] | None:
+        """The stream whose turn it is, and the query."""
+        first: tuple[Stream, str] | None = None
+        for stream, queue in self._waiting.items():
+            is_owed = self._owed_bytes.get(stream, 0.0) >= CHUNK_BYTES
+            if not queue or (first is not None and not is_owed):
+                continue
+            query = self._turn(stream, queue, now_s)
+            if query is None:
+                continue
+            if is_owed:
+                return stream, query
+            first = stream, query
+        return first
+
+    def _turn(self, stream: Stream, queue: "FairQueue[_Waiting[Item]]", now_s: float) -> str | None:
+        def may(query: str) -> bool:
+            head = queue.head(query)
+            if head.has_begun and queue.has_others:
+                return True
+            room = self._spending.room(query, TRAFFIC[stream], head.left_bytes, now_s=now_s)
+            return room > 0.0
+
+        return queue.turn(may)
+
+    def _left(self, query: str, body_bytes: int) -> None:
+        self.queued_bytes -= body_bytes
+        if query:
+            self.queued_by[query] -= body_bytes
+            if self.queued_by[query] <= 0:
+                del self.queued_by[query]
+
     def _charge(self, served: Stream, sent_bytes: int) -> None:
         """Others' bytes put a waiting stream with a share in credit, its own bytes use it up."""
         for stream, share in self._shares.items():
@@ -130,11 +201,16 @@ class SendQueue(Generic[Item]):
 
 
 class _Waiting(Generic[Item]):
-    def __init__(self, item: Item, body: bytes, since_s: float) -> None:
+    def __init__(self, item: Item, body: bytes, since_s: float, query: str) -> None:
         self.item = item
+        self.query = query
         self._body = body
         self.since_s = since_s
         self._offset: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return self._offset is not None
 
     @property
     def left_bytes(self) -> int:

@@ -49,6 +49,7 @@ from headwater.net.transport.listener import Listener
 from headwater.net.transport.pacer import Pacer
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import Message
 from headwater.plan.roster import Roster
 
@@ -144,6 +145,9 @@ class TlsNetwork:
         """Where it listens; useful when it was asked to choose (port 0)."""
         return self._listener.port
 
+    def share_by(self, shares: QueryShares) -> None:
+        self._pacer.spending.shares = shares
+
     def dial(self, site: str) -> None:
         if site in self._links or site in self._attempts:
             return
@@ -182,7 +186,8 @@ class TlsNetwork:
                 links[site] = kept.link.stats(links[site])
             links[site] = self._pacer.told_of(site, links[site])
         refused = {str(reason): n for reason, n in list(self._refused.items())}
-        return NetworkStats(links, refused, self._pacer.stats(links.values()))
+        own = self._pacer.stats(links.values())
+        return NetworkStats(links, refused, own, self._pacer.spent())
 
     async def stop(self) -> None:
         """Ends every connection without reporting: the agent is going, too."""

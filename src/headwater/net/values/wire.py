@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, pairwise
-from typing import Annotated, cast
+from typing import Annotated, TypeAlias, cast
 
 import msgspec
 from msgspec import Meta
@@ -33,6 +33,12 @@ from headwater.algebra.bounds import (
 )
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.packed_coverage import PackedCoverage
+from headwater.algebra.remainders.share_table import (
+    SHARE_LEVELS_MAX,
+    TABLES_TOLD_MAX,
+    ShareTable,
+    problem,
+)
 from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
@@ -56,7 +62,14 @@ from headwater.algebra.words.alarm import (
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
-from headwater.algebra.words.site_state import FOREVER, Declined, SiteState, Tally, Unread
+from headwater.algebra.words.site_state import (
+    FLUSH_LEVEL_MAX,
+    FOREVER,
+    Declined,
+    SiteState,
+    Tally,
+    Unread,
+)
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
@@ -176,6 +189,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     settings: Annotated[tuple[tuple[Number, Pane], ...], Meta(max_length=SETTINGS_KEPT_MAX)] = ()
     not_drawn: Number = 0
     """Of the tally."""
+    flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
 
 
 _ALIKE = tuple(
@@ -214,6 +228,13 @@ class WireAckLeaf(_LeafWithoutRounds, frozen=True, array_like=True):
     """(pane, first update, how many follow it, sites of this leaf)"""
 
 
+WireLevels: TypeAlias = Annotated[
+    tuple[tuple[Number, Bits], ...], Meta(max_length=SHARE_LEVELS_MAX)
+]
+WireShares: TypeAlias = tuple[Number, Pane, Number, WireLevels]
+"""(number, first pane, how many follow it, levels of shares)"""
+
+
 class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
     """As agents of 0.4 write it, and sign it; and all others where no pane has several updates."""
 
@@ -235,8 +256,12 @@ class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
     awaited_from: Pane | None = None
 
 
-class WireAckHead(_HeadOfFirsts, frozen=True, array_like=True):
+class _HeadOfSeveral(_HeadOfFirsts, frozen=True, array_like=True):
     tells_several: bool = False
+
+
+class WireAckHead(_HeadOfSeveral, frozen=True, array_like=True):
+    shares: Annotated[tuple[WireShares, ...], Meta(max_length=TABLES_TOLD_MAX)] = ()
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -461,9 +486,32 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
-    if not ack.tells_several:
+    if not ack.tells_several and not ack.shares:
         return cast(WireAckHead, head)  # as it is read, and a byte shorter
-    return WireAckHead(**msgspec.structs.asdict(head), tells_several=True)
+    several = _HeadOfSeveral(**msgspec.structs.asdict(head), tells_several=ack.tells_several)
+    if not ack.shares:
+        return cast(WireAckHead, several)
+    shares = tuple(_wire_shares(table) for table in ack.shares)
+    return WireAckHead(**msgspec.structs.asdict(several), shares=shares)
+
+
+def _wire_shares(table: ShareTable) -> WireShares:
+    levels = tuple((units, bitset.to_bytes(sites)) for units, sites in table.levels)
+    return table.number, table.first, table.last - table.first, levels
+
+
+def _checked_shares(wire: WireShares) -> ShareTable:
+    number, first, more, levels = wire
+    table = ShareTable(
+        number,
+        first,
+        first + more,
+        tuple((units, bitset.from_bytes(sites)) for units, sites in levels),
+    )
+    fault = problem(table)
+    if fault is not None:
+        raise Refused(Refusal.MALFORMED, fault)
+    return table
 
 
 def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
@@ -526,6 +574,7 @@ def checked_ack(
         wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
         awaited_from=wire.awaited_from,
         tells_several=wire.tells_several,
+        shares=tuple(map(_checked_shares, wire.shares)),
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves
@@ -550,7 +599,7 @@ def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
             for place, life, number in wire.greetings
         ),
         rounds=tuple(
-            RoundsHeld(pane, update, update + more, bitset.from_bytes(sites))
+            RoundsHeld(pane=pane, first=update, last=update + more, sites=bitset.from_bytes(sites))
             for pane, update, more, sites in wire.rounds
         ),
         word=word,

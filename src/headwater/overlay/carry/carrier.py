@@ -100,7 +100,9 @@ class Carrier:
         if query.is_root:
             return in_list
         hop = self._router.next_hop(query_id, now_s=now_s)
-        return 0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes)
+        return (
+            0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes(query_id))
+        )
 
     def rate_bytes_s(self, query_id: str, *, now_s: float) -> float | None:
         """What the way up carries, so far as this site can tell: its own link; None: not known."""
@@ -160,6 +162,6 @@ class Carrier:
             link = self._neighbours.link(hop.site)
             if link.load_is_told:
                 query = self._router.live.get(summary.query)
-                link.handed_bytes += rows_bytes(summary.rows, query)
+                link.hand_over(summary.query, rows_bytes(summary.rows, query))
             priority = LIVE if summary.lane is Lane.LIVE else LATER
             self._tray.put(Transmit(hop.site, SummaryMessage(summary=summary), priority))

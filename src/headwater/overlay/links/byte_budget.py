@@ -53,8 +53,11 @@ class Traffic(IntEnum):
 class ByteBudget:
     """Lives as long as its agent, over all links that come and go."""
 
-    def __init__(self, bytes_per_s: float, *, control_share_max: float) -> None:
+    def __init__(
+        self, bytes_per_s: float, *, control_share_max: float, debt_s_max: float = DEBT_S_MAX
+    ) -> None:
         self.bytes_per_s = bytes_per_s
+        self._debt_bytes = debt_s_max * bytes_per_s
         self.burst_bytes = max(BURST_S_MAX * bytes_per_s, BURST_BYTES_MIN)
         self.kept_bytes = KEPT_SHARE * self.burst_bytes
         self.quantum_bytes = min(
@@ -132,8 +135,8 @@ class ByteBudget:
         if owed_bytes:
             self._lately_bytes = self._lately(looked_s) + owed_bytes
             self._lately_s = looked_s
-            debt = DEBT_S_MAX * self.bytes_per_s
-            self._all = self._all.spend(min(owed_bytes, max(0.0, self._all.left + debt)))
+            most = max(0.0, self._all.left + self._debt_bytes)
+            self._all = self._all.spend(min(owed_bytes, most))
         if control_bytes:
             most = max(0.0, self._control.left + self._control_debt_bytes)
             self._control = self._control.spend(min(control_bytes, most))

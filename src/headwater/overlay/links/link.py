@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.query_shares import QueryShares
+from headwater.overlay.links.shared_room import SharedRoom
 from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.ways import root_pulses
 from headwater.overlay.ways.root_pulses import LOST_S, NO_WAY, RootWay
@@ -37,7 +39,7 @@ RTT_MAX_S = 60.0
 
 
 class Link:
-    def __init__(self, site: str, config: OverlayConfig) -> None:
+    def __init__(self, site: str, config: OverlayConfig, shares: QueryShares | None = None) -> None:
         self.site = site
         self.is_up = False
         self.is_silent = False
@@ -57,6 +59,7 @@ class Link:
         self._queued_bytes_max = config.link_queue_bytes_max
         self.handed_bytes = 0
         """What we have handed over since then."""
+        self._room = SharedRoom(shares or QueryShares(), queue_s_max=config.queue_s_max)
         self.load_is_told = False
         self.has_been_heard = False
         """Since the link came up: only then is a failed dial forgiven."""
@@ -99,12 +102,28 @@ class Link:
         handed_bytes = self.handed_bytes if self.load_is_told else 0
         return self.queued_bytes + handed_bytes >= self._queued_bytes_max
 
-    @property
-    def room_bytes(self) -> int:
-        """How much more may be handed over."""
+    def is_filled_for(self, query: str) -> bool:
+        """The same for one query: it may also have its part of what may wait already."""
+        handed_bytes = self.handed_bytes if self.load_is_told else 0
+        queued_bytes = self.queued_bytes + handed_bytes
+        return not self._room.left(
+            query, queued_bytes=queued_bytes, queued_bytes_max=self._queued_bytes_max
+        )
+
+    def room_bytes(self, query: str) -> int:
+        """How much more may be handed over of a query."""
         if not self.is_open:
             return 0
-        return max(0, self._queued_bytes_max - self.queued_bytes - self.handed_bytes)
+        queued_bytes = self.queued_bytes + self.handed_bytes
+        return self._room.left(
+            query, queued_bytes=queued_bytes, queued_bytes_max=self._queued_bytes_max
+        )
+
+    def hand_over(self, query: str, byte_count: int) -> None:
+        """So much is on its way to the driver, which has not said so yet."""
+        if self.load_is_told:
+            self.handed_bytes += byte_count
+            self._room.handed(query, byte_count)
 
     @property
     def one_way_s(self) -> float:
@@ -130,8 +149,9 @@ class Link:
         self._forget_load()
 
     def load(self, load: LinkLoad) -> bool:
-        """The driver tells what waits on this link. True where there is room again."""
-        was_filled = self.is_congested or self.is_filled
+        """The driver tells what waits on this link. True where there may be room again."""
+        was_filled = self.is_congested or self.is_filled or self._room.has_turned_away
+        self._room.told(load.queued_by)
         self.queued_bytes = load.queued_bytes
         if load.bytes_per_s is not None:
             self.bytes_per_s = load.bytes_per_s
@@ -145,6 +165,7 @@ class Link:
     def _forget_load(self) -> None:
         self.queued_bytes = 0
         self.handed_bytes = 0
+        self._room.forget()
 
     def heard(self, *, now_s: float) -> bool:
         """Any message is a sign of life. True where it ends a silence."""
@@ -218,6 +239,7 @@ class Link:
         """A driver tells of a queue as soon as there is one; what was handed over a heartbeat ago
         and was never told of has left, and must not be held against the link for ever."""
         self.handed_bytes = 0
+        self._room.forget_handed()
         held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
         return Heartbeat(
             sent_s=now_s,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
+
+NOT_TOLD: Mapping[str, int] = MappingProxyType({})
 
 
 class LinkLoad(NamedTuple):
@@ -11,3 +15,5 @@ class LinkLoad(NamedTuple):
     """None: as much as the peer's own limit allows."""
     bytes_per_s: float | None = None
     """Measured while something waited; None: lately nothing has shown it."""
+    queued_by: Mapping[str, int] = NOT_TOLD
+    """By query, what waits of its summaries."""

@@ -92,7 +92,7 @@ class Neighbours:
     def link(self, site: str) -> Link:
         link = self._links.get(site)
         if link is None:
-            link = self._links[site] = Link(site, self._config)
+            link = self._links[site] = Link(site, self._config, self._here.shares)
         return link
 
     def links_up(self) -> Iterator[Link]:
@@ -136,10 +136,10 @@ class Neighbours:
             return False
         return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
 
-    def is_filled(self, site: str) -> bool:
-        """It takes nothing more before its driver has had its turn."""
+    def is_filled(self, site: str, query_id: str) -> bool:
+        """It takes nothing more of this query before its driver has had its turn."""
         link = self._links.get(site)
-        return link is not None and link.is_filled
+        return link is not None and link.is_filled_for(query_id)
 
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""

@@ -75,7 +75,7 @@ class Router:
                 route, tree_set.places, partial(takes, is_above=False)
             )
         hop = hop or self._anew(query, route, now_s)
-        return None if hop is None or self._neighbours.is_filled(hop.site) else hop
+        return None if hop is None or self._neighbours.is_filled(hop.site, query_id) else hop
 
     def _anew(self, query: LiveQuery, route: Route, now_s: float) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins

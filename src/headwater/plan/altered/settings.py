@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
+from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.query import Query
 
 SETTINGS_KEPT_MAX = 32
@@ -42,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """As in ``Query``."""
     tolerance: Tolerance | None = None
     """None: nothing is kept back."""
+    share: LinkShare = EVEN
+    """Of the links that its summaries pass."""
     options: Annotated[
         tuple[tuple[OptionName, OptionValue], ...], Meta(max_length=OPTIONS_MAX)
     ] = ()
@@ -56,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             revise_every_s=query.timing.revise_every_s,
             waits=query.waits is True,
             tolerance=query.tolerates,
+            share=query.link_share,
         )
 
     def on(self, query: Query) -> Query:
@@ -72,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             timing=timing,
             waits=True if self.waits else msgspec.UNSET,
             tolerance=self.tolerance or msgspec.UNSET,
+            share=msgspec.UNSET if self.share == EVEN else self.share,
         )
 
     def as_written(self) -> Settings:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.algebra.remainders.share_table import OwnShare, own_share
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
 
@@ -31,6 +32,8 @@ class SettingsBook(msgspec.Struct, frozen=True):
     """Those of the install, number 0."""
     changes: tuple[Numbered, ...] = ()
     """By number."""
+    own: tuple[OwnShare, ...] = ()
+    """At a site: its shares of absolute bounds, as far as it has heard."""
 
     def joined(self, later: SettingsBook) -> SettingsBook:
         """The later one, with those of this one that are commanded no more: panes may have been
@@ -49,6 +52,12 @@ class SettingsBook(msgspec.Struct, frozen=True):
 
     def at(self, pane: int) -> Settings:
         return self._at(pane)[1]
+
+    def part_at(self, pane: int) -> float | None:
+        """The site's part of what all sites may keep back of a pane; None: an even one."""
+        tolerance = self.at(pane).tolerance
+        is_even = tolerance is None or tolerance.is_even(pane)
+        return None if is_even else own_share(self.own, pane)
 
     def _at(self, pane: int) -> tuple[int, Settings]:
         for one in reversed(self.changes):

@@ -17,6 +17,7 @@ from heapq import nlargest
 from itertools import chain, zip_longest
 
 from headwater.algebra.far_times import LONG_AGO_S
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import (
@@ -167,6 +168,7 @@ class AckMaker:
         agreed: tuple[PaneHeld, ...] = (),
         asked: tuple[Asked, ...] = (),
         wanted: tuple[PaneHeld, ...] = (),
+        shares: tuple[ShareTable, ...] = (),
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -194,6 +196,7 @@ class AckMaker:
             wanted=wanted,
             awaited_from=awaited_from,
             tells_several=bool(self._several),
+            shares=shares,
         )
         return with_leaves(
             head,

@@ -45,14 +45,24 @@ def _of_non_readers(board: PaneBoard, table: SiteTable) -> Iterator[ExtraHeld]:
     for key, sites in board.groups.items():
         if _is_beyond_first(key):
             for ordinal in bitset.members(sites & ~table.readers):
-                yield ExtraHeld(board.pane, ordinal, table.present(ordinal) or 0, key[0])
+                yield ExtraHeld(
+                    pane=board.pane,
+                    ordinal=ordinal,
+                    incarnation=table.present(ordinal) or 0,
+                    updates=key[0],
+                )
 
 
 def _of_unheard_lives(board: PaneBoard) -> Iterator[ExtraHeld]:
     """To a life that is over nothing is said."""
     for ordinal, holding in board.holdings.items():
         if _is_beyond_first(holding.key) and not board.former >> ordinal & 1:
-            yield ExtraHeld(board.pane, ordinal, holding.incarnation, holding.updates)
+            yield ExtraHeld(
+                pane=board.pane,
+                ordinal=ordinal,
+                incarnation=holding.incarnation,
+                updates=holding.updates,
+            )
 
 
 def _is_beyond_first(key: GroupKey) -> bool:
@@ -69,7 +79,7 @@ def _rounds(board: PaneBoard, readers: int) -> Iterator[RoundsHeld]:
     for first, after in pairwise(ends):
         sites = bitset.union(of for updates, of in partly if ranges.contains(updates, first))
         if sites:
-            yield RoundsHeld(board.pane, first, after - 1, sites)
+            yield RoundsHeld(pane=board.pane, first=first, last=after - 1, sites=sites)
 
 
 def _is_partly(key: GroupKey) -> bool:

@@ -54,7 +54,8 @@ def explain(root: Root, number: int) -> Explanation:
 
 
 def altered_lines(root: Root, number: int) -> tuple[str, ...]:
-    """What holds for the window where settings were altered, and what will hold for later ones."""
+    """What holds for the window where settings were altered, and what will hold for later ones; and
+    who has which share of a bound."""
     book, spec = root.table.settings, root.windows.spec
     last = spec.panes_of(number).stop - 1
     lines = []
@@ -63,7 +64,7 @@ def altered_lines(root: Root, number: int) -> tuple[str, ...]:
     for one in book.pending(last):
         at = root.query.bound_text(spec.pane_start_us(one.pane))
         lines.append(f"from {at} on settings {one.number}: {one.settings.text()}")
-    return tuple(lines)
+    return (*lines, *root.books.shares.lines(last))
 
 
 def _none_of_ours(root: Root, number: int, status: str) -> Explanation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.sets import ranges
 from headwater.algebra.words.site_state import PaneState, Reason
 from headwater.plan.node_sets import is_asked
@@ -35,7 +36,21 @@ WITHHELD_SOMETIMES = (
     "what was kept back follows",
     "what was kept back has followed",
     "what was kept back stays",
+    "a share was used that had moved",
 )
+
+
+def _bounds(text: str) -> dict[ErrorForm, float]:
+    """
+    >>> _bounds("50 % of total or 6") == {ErrorForm.TOTAL: 0.5, ErrorForm.ABSOLUTE: 6.0}
+    True
+    """
+    found = {}
+    for one in text.split(" or "):
+        number, _, share = one.partition(" %")
+        form = ErrorForm.TOTAL if share else ErrorForm.ABSOLUTE
+        found[form] = float(number) / (100.0 if share else 1.0)
+    return found
 
 
 class AnswerCheck:
@@ -97,6 +112,8 @@ class AnswerCheck:
         elif envelope.settings != (0,):
             count("an answer was made by altered settings")
         self._count_demands(envelope, transcript)
+        if self._truth.moved:
+            count("a share was used that had moved")
         if envelope.final:
             count("an answer was final" if envelope.exact else "an answer was final, not exact")
         for missing in envelope.missing:
@@ -202,6 +219,9 @@ class AnswerCheck:
             raise Violation(
                 "stated errors are true", f"{where}: lacks {lacking}, and says {stated:g}"
             )
+        dealt = _bounds(envelope.withheld.columns[0].asked) if envelope.withheld else {}
+        if dealt.keys() == {ErrorForm.ABSOLUTE} and lacking > dealt[ErrorForm.ABSOLUTE] + 1e-9:
+            raise Violation("the bound is kept", f"{where}: lacks {lacking}, asked {dealt}")
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
         self._check_seals(where, envelope)
@@ -213,19 +233,21 @@ class AnswerCheck:
         kept back of it, whichever settings a site went by."""
         if not envelope.withheld:
             return
-        asked = [float(one.asked.split(" %")[0]) / 100.0 for one in envelope.withheld.columns]
+        asked = _bounds(envelope.withheld.columns[0].asked)
         for ordinal in self.expected:
             site = self._truth.sites[ordinal]
             for pane in self.query.window.panes_of(envelope.window):
                 in_it = bag.once & site.born(self.query, pane)
                 lacks = site.kept_back(envelope.query, pane) & ~in_it
-                weakest = site.asked(envelope.query, pane)[0]
-                if lacks and in_it and min(asked) < weakest and len(site.incarnations) == 1:
-                    raise Violation(
-                        "the weaker bound is stated",
-                        f"{where}: says {min(asked):g} was asked, and pane {pane} of "
-                        f"{self._names[ordinal]} went by {weakest:g}",
-                    )
+                if not lacks or not in_it or len(site.incarnations) > 1:
+                    continue
+                for bound in site.asked(envelope.query, pane):
+                    if asked.get(bound.form, 0.0) < bound.size:
+                        raise Violation(
+                            "the weaker bound is stated",
+                            f"{where}: says {asked} was asked, and pane {pane} of "
+                            f"{self._names[ordinal]} went by {bound.text()}",
+                        )
 
     def _check_seals(self, where: str, envelope: Envelope) -> None:
         """A final, exact answer lacks no record that came in time by its site's clock as it stands,

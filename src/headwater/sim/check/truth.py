@@ -16,6 +16,7 @@ from typing import Any
 
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.panes import MICROS
+from headwater.algebra.remainders.error_bound import ErrorBound
 from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
 from headwater.edge.closing.root_time import STEP_S
@@ -50,7 +51,8 @@ class SiteTruth:
         self._standing: list[tuple[float, int]] = []
         """(clock, position) of polls whose clock no later poll has contradicted."""
         self._kept_back: dict[tuple[str, int], int] = {}
-        self._asked: dict[tuple[str, int], tuple[float, int]] = {}
+        self._asked: dict[tuple[str, int], dict[ErrorBound, None]] = {}
+        self._staying: dict[tuple[str, int], int] = {}
         self.wrongly_refused: dict[tuple[str, int], int] = {}
         """By query and pane: records that were refused because a clock had been ahead."""
         self._indexes: dict[str, PaneIndex] = {}
@@ -200,15 +202,21 @@ class SiteTruth:
             return None
         return bits_of(self.records(query, pane), below=position)
 
-    def keep_back(self, query: str, pane: int, bits: int, asked: float, *, stays: bool) -> None:
+    def keep_back(
+        self, query: str, pane: int, bits: int, asked: ErrorBound, *, stays: bool
+    ) -> None:
         """The site has closed the pane without these records, as the query allows."""
         self._kept_back[query, pane] = self.kept_back(query, pane) | bits
-        size, staying = self.asked(query, pane)
-        self._asked[query, pane] = max(size, asked), staying | (bits if stays else 0)
+        self._asked[query, pane] = {**self.asked(query, pane), asked: None}
+        self._staying[query, pane] = self.staying(query, pane) | (bits if stays else 0)
 
-    def asked(self, query: str, pane: int) -> tuple[float, int]:
-        """The weakest error by which it has kept back of the pane, and what of it never follows."""
-        return self._asked.get((query, pane), (0.0, 0))
+    def asked(self, query: str, pane: int) -> dict[ErrorBound, None]:
+        """The errors by which it has kept back of the pane, in any of its lives."""
+        return self._asked.get((query, pane), {})
+
+    def staying(self, query: str, pane: int) -> int:
+        """What of it never follows."""
+        return self._staying.get((query, pane), 0)
 
     def kept_back(self, query: str, pane: int) -> int:
         """In any of its lives; it may have followed since."""
@@ -236,7 +244,7 @@ class SiteTruth:
         if query.holds_states:
             return self._lack_state(query, pane, in_it)
         position = self.sealed_before(query, pane)
-        in_it |= self.asked(str(query.id), pane)[1]
+        in_it |= self.staying(str(query.id), pane)
         lost = bits_of(self.records(query, pane), below=position) & ~in_it
         return f"without {numbers_text(lost)}" if lost else ""
 
@@ -286,6 +294,21 @@ class Truth:
         self._updates: dict[UpdateId, Any] = {}
         self._counts: dict[tuple[str, int, int, int], int] = {}
         self._contents: dict[tuple[str, int, Coverage], Bag] = {}
+        self._dealt: dict[tuple[str, int], dict[int, float]] = {}
+        """By query and pane: the part of the bound that each site has used."""
+        self.moved = 0
+        """Panes that sites have closed with a share that was not the even one."""
+
+    def deal(self, query: str, pane: int, ordinal: int, part: float | None, *, of: int) -> None:
+        """A site closes the pane by this part of a bound; None: an even one of so many. Of several
+        lives the largest counts: nobody knows which the root has."""
+        used = self._dealt.setdefault((query, pane), {})
+        used[ordinal] = max(used.get(ordinal, 0.0), 1.0 / of if part is None else part)
+        self.moved += part is not None and 0.0 < part != 1.0 / of
+        if sum(used.values()) > 1.0 + 1e-9:
+            raise Violation(
+                "shares come to the whole at most", f"{query} pane {pane}: sites use {used}"
+            )
 
     def add_update(self, query: str, pane: int, ordinal: int, incarnation: int, bag: Any) -> int:
         """A site writes a further update; its number."""

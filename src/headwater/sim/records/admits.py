@@ -20,7 +20,17 @@ DIVISOR = 7
 
 def admitting(share: int) -> Program:
     """Of a query that sees so many of ``DIVISOR`` records."""
-    return Program("", SOURCE, (), (), str(share), "", "", (), ())
+    return Program(
+        text="",
+        source=SOURCE,
+        keys=(),
+        partials=(),
+        site_sql=str(share),
+        root_sql="",
+        central_sql="",
+        columns_used=(),
+        output=(),
+    )
 
 
 VALUES = 11

@@ -9,6 +9,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.summary import Merger, Rows
 from headwater.node import effects as do
 from headwater.plan.query import Query
@@ -25,6 +26,7 @@ class LedgerDisk:
         self.states: dict[tuple[int, int], do.KeepState] = {}
         self.answers: dict[int, WindowAnswered] = {}
         self.alarms: dict[int, StandingAlarm] = {}
+        self.shares: tuple[ShareTable, ...] = ()
         self.done_through: int | None = None
 
     def keep(self, keep: do.Keep) -> None:
@@ -55,6 +57,9 @@ class LedgerDisk:
 
     def keep_alarm(self, keep: do.KeepAlarm) -> None:
         self.alarms[keep.standing.number] = keep.standing
+
+    def keep_shares(self, keep: do.KeepShares) -> None:
+        self.shares = keep.tables
 
     def trim(self, trim: do.Trim) -> None:
         done_through = self.done_through = trim.done_through
@@ -87,4 +92,5 @@ class LedgerDisk:
             self.done_through,
             self._last_number,
             alarms=tuple(self.alarms.values()),
+            shares=self.shares,
         )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from headwater.algebra.drain_rate import DrainRate
+from headwater.overlay.links.fair_queue import FairQueue
+from headwater.overlay.links.query_spending import query_of
+from headwater.plan.altered.link_share import EVEN, LinkShare
 
 Message = Any
+Entry = tuple[float, Message]
+"""Since when it waits, and what."""
 LANE_COUNT = 2
-PRIORITY_COUNT = 3
+BULK_PRIORITIES = (1, 2)
 
 
 class Path:
@@ -28,7 +35,14 @@ class Path:
 class Half:
     """One direction of one connection."""
 
-    def __init__(self, connection: Connection, sender: str, receiver: str, path: Path) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        sender: str,
+        receiver: str,
+        path: Path,
+        share_of: Callable[[str], LinkShare] = lambda query: EVEN,
+    ) -> None:
         self.connection = connection
         self.sender = sender
         self.receiver = receiver
@@ -36,8 +50,11 @@ class Half:
         self.last_s = [0.0] * LANE_COUNT
         self.stuck: list[Message] = []
         """Written and not yet taken, because the path is blocked."""
-        self.waiting: list[list[tuple[float, Message]]] = [[] for _ in range(PRIORITY_COUNT)]
-        """Not written, with the time since when: what ``unlinked`` hands back."""
+        self.control: deque[Entry] = deque()
+        """Not written: what ``unlinked`` hands back, with the others."""
+        self._share_of = share_of
+        self.bulk = self._empty()
+        """By priority: live, and what may be later."""
         self.blind_count = 0
         """Written while the path was blocked; a socket takes only so much."""
         self.is_busy = False
@@ -48,26 +65,74 @@ class Half:
         self.is_void = False
         """The sender's machine lost its power: what is in its buffers never leaves."""
 
-    def has_waiting(self) -> bool:
-        return any(self.waiting)
+    def put(self, entry: Entry, priority: int, *, first: bool = False) -> None:
+        if priority in self.bulk:
+            self.bulk[priority].put(query_of(entry[1]), entry)
+        elif first:
+            self.control.appendleft(entry)
+        else:
+            self.control.append(entry)
 
-    def take_waiting(self) -> list[tuple[float, Message]]:
-        unsent = [entry for queue in self.waiting for entry in queue]
-        self.waiting = [[] for _ in range(PRIORITY_COUNT)]
+    def has_waiting(self) -> bool:
+        return bool(self.control) or self.has_bulk()
+
+    def has_bulk(self) -> bool:
+        return any(self.bulk.values())
+
+    def waiting(self) -> list[Entry]:
+        return [*self.control, *(entry for queue in self.bulk.values() for entry in queue)]
+
+    def take_waiting(self) -> list[Entry]:
+        unsent = self.waiting()
+        self.control.clear()
+        self.bulk = self._empty()
         return unsent
 
+    def heads(self) -> list[tuple[Message, int]]:
+        """What may be next, with its priority."""
+        found = [(self.control[0][1], 0)] if self.control else []
+        for priority, queue in self.bulk.items():
+            found += [(queue.head(query)[1], priority) for query in queue.queries()]
+        return found
+
     def next_waiting(
-        self, may_leave: Callable[[Message, int], bool] = lambda message, priority: True
+        self,
+        may_leave: Callable[[Message, int], bool] = lambda message, priority: True,
+        size_bytes: Callable[[Message], int] = lambda message: 1,
     ) -> tuple[float, Message, int] | None:
-        for priority, queue in enumerate(self.waiting):
-            if queue and may_leave(queue[0][1], priority):
-                return (*queue.pop(0), priority)
+        """Taken out."""
+        if self.control and may_leave(self.control[0][1], 0):
+            return (*self.control.popleft(), 0)
+        for priority, queue in self.bulk.items():
+            if not queue:
+                continue
+            found = queue.turn(partial(self._may, may_leave, priority))
+            if found is not None:
+                entry = queue.head(found)
+                queue.serve(found, size_bytes(entry[1]), is_last=True)
+                return (*entry, priority)
         return None
+
+    def _may(self, may_leave: Callable[[Message, int], bool], priority: int, query: str) -> bool:
+        return may_leave(self.bulk[priority].head(query)[1], priority)
+
+    def _empty(self) -> dict[int, FairQueue[Entry]]:
+        return {priority: FairQueue(self._share_of) for priority in BULK_PRIORITIES}
 
 
 class Connection:
     """Both directions, and which of the two ends still believes in it."""
 
-    def __init__(self, left: str, right: str, there: Path, back: Path) -> None:
-        self.halves = {left: Half(self, left, right, there), right: Half(self, right, left, back)}
+    def __init__(
+        self,
+        left: str,
+        right: str,
+        there: Path,
+        back: Path,
+        share_of: Callable[[str, str], LinkShare] = lambda site, query: EVEN,
+    ) -> None:
+        self.halves = {
+            left: Half(self, left, right, there, partial(share_of, left)),
+            right: Half(self, right, left, back, partial(share_of, right)),
+        }
         self.open_at = {left: True, right: True}

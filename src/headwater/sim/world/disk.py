@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.sets import bitset, ranges
@@ -73,6 +74,8 @@ class CubeDisk:
         """Panes of each query that were given up; nothing more is taken for them."""
         self._rows_max: dict[str, int | None] = {}
         self.settings: dict[str, SettingsBook] = {}
+        self._panes_of: dict[str, int] = {}
+        """Of a window of each query."""
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
         self.states = StateBooks()
@@ -100,6 +103,7 @@ class CubeDisk:
         """
         query_id = str(query.id)
         self._rows_max[query_id] = rows_max_of(query)
+        self._panes_of[query_id] = query.window.panes_per_window
         self.settings.setdefault(query_id, SettingsBook(Settings.of(query)))
         record = self.records.get(query_id)
         if record is None or record.first_pane is None:
@@ -226,18 +230,27 @@ class CubeDisk:
         return [UpdatesMade(query, pane, number, number, row_bytes=400, is_early=True)]
 
     def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
-        """Of a pane that is first closed, every third record; one is sent in any case."""
-        tolerance = self.settings.get(query, SettingsBook()).at(pane).tolerance
+        """Of a pane that is first closed, every third record, as far as its share of it goes;
+        one is sent in any case."""
+        settings = self.settings.get(query, SettingsBook())
+        tolerance = settings.at(pane).tolerance
         if tolerance is None or at.is_closed or self._kind is not Bag:
             return ()
         numbers = list(bitset.members(at.waiting.once))
-        kept = bitset.of(number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0)
+        third = [number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0]
+        column = tolerance.columns[0]
+        if column.form is ErrorForm.ABSOLUTE:
+            part = settings.part_at(pane)
+            most = int(tolerance.share(column, panes=self._panes_of[query], part=part))
+            third = third[:most]
+            self._truth.deal(query, pane, self._ordinal, part, of=tolerance.sites)
+        kept = bitset.of(third)
         if not kept:
             return ()
         at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
         at.owes_rest = tolerance.finally_ is Finally.EXACT
-        asked, truth = tolerance.columns[0].size, self._truth.sites[self._ordinal]
-        truth.keep_back(query, pane, kept, asked, stays=not at.owes_rest)
+        truth = self._truth.sites[self._ordinal]
+        truth.keep_back(query, pane, kept, column.bound, stays=not at.owes_rest)
         count, total = kept.bit_count(), len(numbers) + sum(map(len, at.updates))
         return (Remainder(float(count), float(count), count, float(total)),)
 

@@ -12,6 +12,7 @@ what comes back is still delivered, although its sender will never know.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from random import Random
@@ -19,6 +20,7 @@ from typing import Protocol
 
 from headwater.overlay.links.byte_budget import Traffic
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.query_spending import query_of
 from headwater.sim.faults.sending_budgets import SendingBudgets
 from headwater.sim.world.connection import Connection, Half, Message, Path
 from headwater.sim.world.event_queue import EventQueue
@@ -130,16 +132,15 @@ class Network:
 
     def send(self, sender: str, receiver: str, message: Message, priority: int) -> bool:
         """False: there is no link, so the message was surely not written."""
+        self._budgets.passes(sender, message)
         connection = self._connections.get((sender, receiver))
         if connection is None:
             return False
-        half = connection.halves[sender]
-        path = half.path
-        is_counted = self._budgets.counts_on(sender, receiver)
+        half, path = connection.halves[sender], connection.halves[sender].path
+        is_counted = self._budgets.counts_on(sender, receiver, message)
         if path.block_count or path.bytes_per_s is not None or half.is_busy or is_counted:
-            entry, queue = (self._queue.now_s, message), half.waiting[priority]
             first = is_counted and self._ends.is_beat(message)
-            queue.insert(0 if first else len(queue), entry)
+            half.put((self._queue.now_s, message), priority, first=first)
             half.rate = half.rate.put(self._ends.size_bytes(message), now_s=self._queue.now_s)
             self._pump(half)
             self._tell_queued(half)
@@ -221,7 +222,7 @@ class Network:
         stale = self._connections.get((peer, site))
         if stale is not None:
             self._close(stale, peer)
-        connection = Connection(site, peer, there, back)
+        connection = Connection(site, peer, there, back, self._budgets.share_of)
         self._connections[site, peer] = self._connections[peer, site] = connection
         ends = [(site, peer), (peer, site)]
         if self._random.random() < 0.5:
@@ -271,13 +272,13 @@ class Network:
         while not half.is_busy:
             if path.block_count and half.blind_count >= SOCKET_MESSAGES_MAX:
                 return
-            following = half.next_waiting(partial(self._may_leave, half))
+            may_leave = partial(self._may_leave, half)
+            following = half.next_waiting(may_leave, self._ends.size_bytes)
             if following is None:
                 self._look_again(half)
                 return
             since_s, message, priority = following
-            if self._budgets.counts_on(half.sender, half.receiver):
-                self._count(half, message, priority)
+            self._count(half, message, priority)
             message = self._ends.aged(message, self._queue.now_s - since_s)
             if path.block_count or path.bytes_per_s is None:
                 half.blind_count += bool(path.block_count)
@@ -293,18 +294,19 @@ class Network:
 
     def _wait_s(self, half: Half, message: Message, priority: int) -> float:
         pair = (half.sender, half.receiver)
-        if not self._budgets.counts_on(*pair):
+        if not self._budgets.counts_on(*pair, message):
             return 0.0
         traffic, size_bytes = self._traffic(message, priority), self._ends.size_bytes(message)
-        is_spare = not any(half.waiting[1:])
+        is_spare, query = not half.has_bulk(), query_of(message)
         return self._budgets.wait_s(
-            pair, traffic, size_bytes, is_spare=is_spare, now_s=self._queue.now_s
+            pair, traffic, size_bytes, query=query, is_spare=is_spare, now_s=self._queue.now_s
         )
 
     def _count(self, half: Half, message: Message, priority: int) -> None:
-        traffic, size_bytes = self._traffic(message, priority), self._ends.size_bytes(message)
-        pair = (half.sender, half.receiver)
-        self._budgets.left(pair, traffic, size_bytes, now_s=self._queue.now_s)
+        if self._budgets.counts_on(*(pair := (half.sender, half.receiver)), message):
+            traffic, size_bytes = self._traffic(message, priority), self._ends.size_bytes(message)
+            query, now_s = query_of(message), self._queue.now_s
+            self._budgets.left(pair, traffic, size_bytes, query=query, now_s=now_s)
 
     def _traffic(self, message: Message, priority: int) -> Traffic:
         return Traffic.BEAT if self._ends.is_beat(message) else Traffic(priority + 1)
@@ -315,11 +317,7 @@ class Network:
             return
         half.is_held = True
         self.held_count += 1
-        wait_s = min(
-            self._wait_s(half, queue[0][1], priority)
-            for priority, queue in enumerate(half.waiting)
-            if queue
-        )
+        wait_s = min(self._wait_s(half, *head) for head in half.heads())
         self._queue.after(wait_s, self._pump_held, half)
 
     def _pump_held(self, half: Half) -> None:
@@ -341,13 +339,15 @@ class Network:
 
     def _tell_queued(self, half: Half) -> None:
         if half.connection.open_at[half.sender]:
-            entries = (message for queue in half.waiting for _, message in queue)
-            queued_bytes = sum(self._ends.size_bytes(message) for message in entries)
+            by_query: Counter[str] = Counter()
+            for _, message in half.waiting():
+                by_query[query_of(message)] += self._ends.size_bytes(message)
+            queued_bytes = by_query.total()
             queued_bytes_max = self._budgets.queued_bytes_max(
                 half.sender, half.receiver, queue_s_max=QUEUE_S_MAX
             )
             bytes_per_s = half.rate.shown_bytes_per_s(now_s=self._queue.now_s)
-            load = LinkLoad(queued_bytes, queued_bytes_max, bytes_per_s)
+            load = LinkLoad(queued_bytes, queued_bytes_max, bytes_per_s, by_query)
             self._ends.queued(half.sender, half.receiver, load)
 
     def _release(self, pair: tuple[str, str]) -> None:

@@ -15,6 +15,7 @@ from headwater.algebra.incarnation import CHANCE_BITS, new_incarnation
 from headwater.algebra.summary import Summary
 from headwater.node.node import Node
 from headwater.overlay.links.link_budgets import NO_BUDGETS
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import SummaryMessage
 from headwater.overlay.outputs import CONTROL
 from headwater.plan.duty import Duty
@@ -86,6 +87,7 @@ class World:
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         self._clock_check = ClockCheck(self.queue, self.sites, self.transcript)
         self._ends = LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger)
+        self._budgets = SendingBudgets(scenario.budgets, self._shares_of)
         self.network = Network(
             self.queue,
             self._ends,
@@ -93,7 +95,7 @@ class World:
             delay_of=self._delay_s,
             jitter=scenario.jitter,
             bytes_per_s=scenario.bytes_per_s,
-            budgets=SendingBudgets(scenario.budgets),
+            budgets=self._budgets,
         )
         self._random = Random(f"world {scenario.seed}")
         names = (*self._places, OPERATOR)
@@ -121,6 +123,10 @@ class World:
 
     def _delay_s(self, sender: str, receiver: str) -> float:
         return float(self.scenario.delays_s[self._places[sender]][self._places[receiver]])
+
+    def _shares_of(self, site: str) -> QueryShares | None:
+        node = self.sites[site].node
+        return None if node is None else node.peer.shares
 
     def _add_site(self, site: Site, place: int, around: Surroundings) -> None:
         scenario = self.scenario
@@ -324,6 +330,7 @@ class World:
             end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
         self.transcript.counts["a budget held something back"] += self.network.held_count
+        self.transcript.counts["a query's budget held it back"] += self._budgets.held_queries
         self.transcript.counts["a message came twice"] += self.network.echo_count
         for site in self.sites.values():
             self.checkers.count_verdicts(site)

@@ -79,6 +79,8 @@ ANSWER = "option answer"
 """A root that does not know it would answer before the deadline."""
 FIDELITY = "option fidelity"
 """A root that does not know it would wait for everything, and give rows below the demand."""
+BUDGET = "option budget"
+"""A site that does not know it would send as much as its links carry."""
 RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
@@ -106,8 +108,8 @@ KNOWN = (
     | _words("function", PLACES)
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
-    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER, FIDELITY}
-    | {RANDOM}
+    | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
+    | {FIDELITY, BUDGET, RANDOM}
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -149,6 +151,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | ({ERROR_MEANINGS} if _has_meanings(query) else set())
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
+        | (set() if query.link_share.bytes_per_s is None else {BUDGET})
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))

@@ -3,9 +3,18 @@
 from collections.abc import Collection
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from headwater.algebra.byte_rate import bytes_per_s_of, rate_text
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.errors import ConfigurationError
+from headwater.plan.altered.link_share import (
+    EVEN,
+    WEIGHT_MAX,
+    WEIGHT_MIN,
+    LinkShare,
+    least_bytes_per_s,
+)
 from headwater.plan.durations import duration_text, duration_us
 from headwater.plan.node_sets import is_plain, node_set, node_set_fault
 from headwater.plan.part import PARTS_MAX, Part
@@ -38,9 +47,17 @@ STREAM_OPTIONS = {
     "fidelity": "how much of a window is enough for an answer: area, or panes and sites, in %",
     "below": "what is said of a window that misses its fidelity: answer, or silent (no rows)",
     "rounds": "into how many parts a pane is divided, at whose ends groups may leave early",
+    "budget": "what one agent sends for it at most, as in '80 kbit/s'; 'none' unless said",
+    "weight": "its part where queries share a link: with 2 twice as much as another one; 1",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")
+NO_BUDGET = "none"
+"""As a budget: there is none any more."""
+CLOSE_S = 2.0
+"""Of windows of numbers, whose panes have no length in time."""
+SPARE = 1.01
+"""What is named as the least is a little more, so that it works as it is shown."""
 INSTALL_SLACK_US = 15_000_000
 """What begins now begins with the first window this much later: it must reach the sites first."""
 
@@ -283,3 +300,47 @@ def _default_us(default: str) -> int:
             f"write {EXAMPLES}"
         )
     return us
+
+
+# What it may have of links
+
+
+def read_share(options: Options, window: WindowSpec, *, is_timed: bool) -> LinkShare | UnsetType:
+    """Raises ``QueryRefused``."""
+    pane_s = window.pane_us / MICROS if is_timed else CLOSE_S
+    share = LinkShare(_weight(options), _budget(options, pane_s))
+    return UNSET if share == EVEN else share
+
+
+def _weight(options: Options) -> float:
+    text = (options.text("weight") or "1").strip()
+    try:
+        weight = float(text) if text.replace(".", "", 1).isdigit() and text.isascii() else 0.0
+    except ValueError:  # a single point
+        weight = 0.0
+    share = msgspec.structs.replace(EVEN, weight=weight)
+    if share.fault() is not None:
+        raise options.refused(
+            "weight",
+            f"wanted a number from {WEIGHT_MIN:g} to {WEIGHT_MAX:g}, as in weight = 2, "
+            f"got '{text[:60]}'",
+        )
+    return weight
+
+
+def _budget(options: Options, pane_s: float) -> float | None:
+    text = options.text("budget")
+    if text is None or text.strip().lower() == NO_BUDGET:
+        return None
+    try:
+        rate = bytes_per_s_of(text[:60])
+    except ValueError as error:
+        raise options.refused("budget", f"{error}; 'none' takes it away") from error
+    least = least_bytes_per_s(pane_s)
+    if rate < least:
+        raise options.refused(
+            "budget",
+            f"{rate_text(rate)} is too little for what is said of a pane and one row a close; the "
+            f"least that works with panes of {pane_s:g} s is {rate_text(SPARE * least)}",
+        )
+    return rate

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from msgspec import UnsetType
 
+from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
+from headwater.algebra.remainders.share_table import Dealing
 from headwater.algebra.remainders.tolerance import ChosenRows, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import FirstRows, folded_columns, visible_keys
 from headwater.algebra.rows.types import WINDOW_COLUMN
@@ -84,6 +86,7 @@ def _site(query: Query) -> str:
             f"closes a pane {_seconds(timing.disorder_s)} after its end, seals it {sealed}",
             *_kept_back(query),
             *_early(query),
+            *_share(query),
             pretty(query.program.site_sql),
         ]
     )
@@ -121,6 +124,15 @@ def _kept_back(query: Query) -> Iterator[str]:
     yield f"tells with the close how much it kept back, which {follows}"
 
 
+def _share(query: Query) -> Iterator[str]:
+    """What it may have of the links of a site."""
+    share = query.link_share
+    if share.bytes_per_s is not None:
+        yield f"sends at most {rate_text(share.bytes_per_s)}, and so does each relay"
+    if share.weight != 1.0:
+        yield f"has weight {share.weight:g} where streams share a link"
+
+
 def _early(query: Query) -> Iterator[str]:
     """What may leave before the close of a pane."""
     if query.round_count > 1:
@@ -142,7 +154,14 @@ def _allowed(tolerance: Tolerance, column: ToleratedColumn, panes: int) -> str:
         return f"{column.bound.text()}: dealt out among the sites of the federation"
     share = tolerance.share(column, panes=panes)
     of_panes = "" if panes == 1 else f" and {panes} panes of a window"
-    return f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
+    even = f"{column.bound.text()}: {share:g} for each of {tolerance.sites} sites{of_panes}"
+    if not isinstance(tolerance.dealing, Dealing):
+        return even
+    every = tolerance.dealing.panes
+    return (
+        f"{even}; from pane {tolerance.dealing.first} on shares move to where a flush would be "
+        f"slow, every {every} panes; who has not heard of its share keeps nothing back"
+    )
 
 
 def _of_each(column: ToleratedColumn) -> str:

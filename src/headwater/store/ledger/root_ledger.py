@@ -33,6 +33,7 @@ import pyarrow as pa
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.packed_coverage import PackedCoverage
+from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.acknowledgement import LIFE_BITS
@@ -231,6 +232,18 @@ class RootLedger:
                 msgspec.msgpack.encode(standing),
             ),
         )
+
+    def keep_shares(self, keep: fx.KeepShares) -> None:
+        self._manifest.run(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            (_shares_key(keep.query), msgspec.msgpack.encode(keep.tables)),
+        )
+
+    def _shares(self, query: str) -> tuple[ShareTable, ...]:
+        key = (_shares_key(query),)
+        row = self._manifest.first("SELECT value FROM meta WHERE key = ?", key)
+        where = f"the shares of {query}, in {self._manifest.path},"
+        return () if row is None else row_value(row[0], tuple[ShareTable, ...], where=where)
 
     def alarms(self) -> tuple[StandingAlarm, ...]:
         """Of all queries, removed ones among them, the newest last."""
@@ -530,6 +543,7 @@ class RootLedger:
                 for n, p, c in lost
             ),
             tuple(row_value(one, StandingAlarm, where=where("an alarm")) for (one,) in alarms),
+            self._shares(query),
         )
 
     def queries(self) -> tuple[str, ...]:
@@ -545,6 +559,7 @@ class RootLedger:
         """The query was removed; what was published stays, and so do its alarms."""
         with self._manifest.transaction():
             self._end_alarms(query)
+            self._manifest.run("DELETE FROM meta WHERE key = ?", (_shares_key(query),))
             for table in ("summaries", "states", "answers", "done", "damaged", "numbers"):
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
             self._manifest.after_commit(lambda: self._forgotten(query))
@@ -582,6 +597,10 @@ class RootLedger:
         through = self._merged_through.pop((query, pane), None)
         if through is not None:
             self._cache.drop((query, pane, through))
+
+
+def _shares_key(query: str) -> str:
+    return f"shares of {query}"
 
 
 def _coverage(content: bytes, where: str) -> Coverage:

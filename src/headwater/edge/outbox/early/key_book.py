@@ -165,7 +165,7 @@ class KeyBook:
     def close(self, *, ahead_bytes: float = 0.0) -> None:
         """Nothing more is added. What must go is taken as before, the largest error first."""
         if len(self._hands) > 1:
-            ahead = ahead_bytes / self._row_bytes()
+            ahead = ahead_bytes / self.row_bytes()
             owed = (self._debt(hand, ahead) for hand in self._hands)
             debts = dict(zip(self._picks, owed, strict=True))
             other = debts[YIELDS_TO[self._config.pick]]
@@ -236,7 +236,7 @@ class KeyBook:
     def _is_aside_sent(self) -> bool:
         return bool(self._aside) and self._aside.must_go(self._totals.tolist())
 
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
         return float(self._columns.sizes[: self.key_count].mean()) if self.key_count else 1.0
 
     def _limits(self, hand: Hand) -> list[Floats | float]:
@@ -299,7 +299,7 @@ class KeyBook:
             now_s=now_s,
             start_s=self._start_s,
             pane_s=self._pane_s,
-            ahead_keys=ahead_bytes / self._row_bytes(),
+            ahead_keys=ahead_bytes / self.row_bytes(),
         )
         if self._aside:
             look.weights[columns.is_doubtful[: columns.count]] = 0.0
