@@ -1,4 +1,5 @@
-"""The walks of ``docs/reading_order.md`` against what runs: they stop at every file, in order.
+"""The counter of steps finds what is on a way, and the walks of ``docs/reading_order.md`` stop at
+every file on it, in order.
 
 A stop is a file and, after it, functions of it; a file alone stands for the first of its functions
 that runs. Items that begin with "Meanwhile" are another thread's, and have no place in the order.
@@ -69,6 +70,37 @@ def plumbing() -> set[str]:
 def ran() -> dict[str, list[tuple[str, str]]]:
     """By way: (file, function), in the order of the first call."""
     return walked_alone()
+
+
+@pytest.fixture(scope="module")
+def found(ran: dict[str, list[tuple[str, str]]]) -> dict[str, set[str]]:
+    """By way: the functions."""
+    return {way: {function for _, function in calls} for way, calls in ran.items()}
+
+
+@pytest.mark.parametrize(
+    ("way", "first", "last"),
+    [
+        ("log line", "Cutter.read_on", "encode_frame"),
+        ("bytes", "Codec.decode", "RootLedger.publish"),
+        ("acknowledgement", "AckMaker.make", "CubeWriter.mark_acked"),
+        ("install", "Peer.command", "Feeder.install"),
+    ],
+)
+def test_a_way_is_walked_to_its_end(
+    found: dict[str, set[str]], way: str, first: str, last: str
+) -> None:
+    assert {first, last} <= found[way]
+
+
+def test_what_runs_in_every_turn_is_no_step(found: dict[str, set[str]]) -> None:
+    every = set().union(*found.values())
+    assert not every & {"Node.tick", "LogFollower.poll", "Peer.next_deadline_s", "Neighbours.beat"}
+
+
+def test_ways_do_not_run_into_each_other(found: dict[str, set[str]]) -> None:
+    assert "Codec.decode" not in found["log line"]
+    assert "AckMaker.make" not in found["bytes"] | found["install"]
 
 
 @pytest.mark.parametrize("way", TITLES)

@@ -19,6 +19,7 @@ from headwater.cli.show.headline import headline
 from headwater.cli.show.output import OutputFormat
 from headwater.errors import ConfigurationError
 from headwater.root.said.reached import Reached
+from headwater.root.said.withheld import StatedError, StatedErrors
 
 NOON_US = 1_767_268_800_000_000
 
@@ -240,3 +241,22 @@ def test_a_map_may_have_any_keys(key: pa.DataType, capsys: pytest.CaptureFixture
     write_answers([StreamAnswers("s", [header(0)], [table])], OutputFormat.JSON, None)
     (found,) = json.loads(capsys.readouterr().out)["m"]
     assert found == {"decimal128(5, 2)": "1.50", "date32[day]": "2020-01-01"}.get(str(key), "[1]")
+
+
+def test_the_headline_says_how_stale_an_answer_was() -> None:
+    assert "revision 1, 1.3 s after its end, 2 of 2 sites" in headline(header(0, staleness_s=1.34))
+    assert "after its end" not in headline(header(0, staleness_s=0.0)), "by no clock"
+
+
+def kept_back(largest: float, keys: int, *, is_kept: bool = True) -> dict[str, object]:
+    column = StatedError("hits", "1 % of total", largest, largest / 3_000, 80.0, is_kept)
+    return {"withheld": msgspec.to_builtins(StatedErrors((column,), keys))}
+
+
+def test_the_headline_says_what_error_was_asked_and_reached() -> None:
+    text = headline(header(0, exact=False, **kept_back(12.0, 80)))
+    assert "hits may be off by 12 (0.4 % of total; asked: 1 % of total); 80 small groups" in text
+    missed = headline(header(0, exact=False, **kept_back(90.0, 80, is_kept=False)))
+    assert "(3 % of total; asked: 1 % of total; NOT kept)" in missed
+    text = headline(header(0, **kept_back(0.0, 0)))
+    assert "nothing kept back (error asked: hits 1 % of total), exact" in text

@@ -4,7 +4,13 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from headwater.algebra.coverage import COVERAGE_GROUPS_MAX, Coverage, Group, SitePart
+from headwater.algebra.coverage import (
+    COVERAGE_GROUPS_MAX,
+    EARLY_UPDATES_MAX,
+    Coverage,
+    Group,
+    SitePart,
+)
 from headwater.algebra.route import NEVER, Route, problem_with_route
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.windows.sessions import Sessions
@@ -75,6 +81,9 @@ BAD_COVERAGE = {
     "a group below zero": Coverage(whole=1 << 2, groups=(Group(((1, 1),), None, -8, 7),)),
     "a group of nobody": Coverage(whole=1 << 2, groups=(Group(((1, 1),), None, 0, 7),)),
     "more updates than the close of a group": Coverage(groups=(Group(((1, 3),), 2, 1 << 2, 7),)),
+    "more early updates than there are rounds": Coverage(
+        groups=(Group(((1, EARLY_UPDATES_MAX + 1),), None, 1 << 2, 7),)
+    ),
     "more groups than there may be": Coverage(
         groups=tuple(
             Group(((1, n + 1),), None, 1 << 2 if n == 0 else 0, 7)

@@ -102,9 +102,9 @@ def formats() -> dict[str, int]:
     return {
         "protocol": PROTOCOL,
         "oldest protocol": PROTOCOL_OLDEST,
-        "commands": len(COMMANDS_SCHEMA.migrations),
-        "cube": len(CUBE_SCHEMA.migrations),
-        "root ledger": len(ROOT_SCHEMA.migrations),
+        "commands": COMMANDS_SCHEMA.newest,
+        "cube": CUBE_SCHEMA.newest,
+        "root ledger": ROOT_SCHEMA.newest,
     }
 
 

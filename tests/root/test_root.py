@@ -440,12 +440,26 @@ def test_a_spare_is_used_after_the_life_of_a_summary():
     assert root.disk.rows([0], kept_through=9) == (1,)
 
 
-def test_parking_is_bounded_and_the_oldest_gives_way():
+def test_parking_is_bounded_and_the_oldest_is_let_in_before_its_time():
     root = desk(sites=3, config=RootConfig(parked_max=2))
     for pane in range(4):
         root.receive(spare(root.query, pane, 0, [pane]), now_s=1.0)
     assert root.root.progress().parked == 2
     assert [notice.kind for notice in root.notices] == ["parking is full", "parking is full"]
+    assert root.disk.rows([0, 1, 2, 3], kept_through=9) == (0, 1), "nobody has to send it again"
+
+
+def test_a_spare_without_updates_spoils_no_aggregate_and_never_waits():
+    root = desk()
+    query = root.query
+    closed = part(query, 0, 0, None, of=A, updates=(), closed_at=0, lane=Lane.SPARE)
+    root.receive(closed, now_s=11.0)
+    assert root.root.progress().parked == 0
+    both = empties(query, 0, [0]).coverage.merge(whole(query, 0, 1, [2], of=B).coverage)
+    root.receive(Summary(query=str(query.id), pane=0, coverage=both, rows=(2,)), now_s=12.0)
+    root.work(now_s=12.0)
+    assert root.newest(0).envelope.exact
+    assert root.newest(0).rows == (2,)
 
 
 # States

@@ -167,3 +167,17 @@ def test_of_a_close_in_several_updates_the_last_one_gives_nothing_back() -> None
     assert envelope.covered == 2
     assert envelope.withheld.columns[0].largest == 3.0
     assert not envelope.exact
+
+
+def test_where_nothing_was_above_the_error_the_answer_has_no_rows_and_every_site() -> None:
+    query = query_with(Finally.BOUNDED)
+    root = asked(query)
+    for ordinal in (0, 1):
+        root.receive(keeping(whole(query, 0, ordinal, [], of=LIFE), KEPT), now_s=11.0)
+    root.work(now_s=12.0)
+    answer = root.newest(0)
+    assert answer.rows == ()
+    assert answer.envelope.covered == answer.envelope.expected == 2
+    assert answer.envelope.missing == ()
+    (stated,) = answer.envelope.withheld.columns
+    assert (stated.largest, stated.total, answer.envelope.withheld.keys) == (6.0, 10.0, 4)

@@ -49,6 +49,12 @@ FOUND = {
     1058: "a host is kept, since a parent's best way leads through the child that asks",
     771086: "the same",
     202: "settings that a site went by were forgotten with their command",
+    20181: "a root put a question for each pane that a liar had spoilt",
+    20146: "the same",
+    3038: "the same",
+    1117: "where more spares came than can wait, none had ever waited long enough",
+    20152: "the same",
+    3100192: "the same",
 }
 """Seeds beyond those above that once failed."""
 

@@ -14,8 +14,7 @@ from headwater.overlay.outputs import CommandAccepted, CountsLearned
 from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.tree import Tree
-from headwater.store.commands import COMMANDS_SCHEMA, CommandStore
-from headwater.store.manifest import Manifest
+from headwater.store.commands import CommandStore
 
 PROOF = Proof(word=b"word", signature=b"signature", key=b"key", certificate=b"certificate")
 
@@ -82,28 +81,6 @@ def test_own_numbers_rise_across_restarts_and_beyond_what_peers_remember(tmp_pat
     assert store.next_counter("home") == 41
     assert store.next_counter("oslo") == 1
     store.close()
-
-
-def test_unsigned_commands_of_an_older_version_are_left_and_their_numbers_not_used_again(
-    tmp_path: Path,
-) -> None:
-    older = msgspec.structs.replace(COMMANDS_SCHEMA, migrations=COMMANDS_SCHEMA.migrations[:1])
-    manifest = Manifest.open(tmp_path / "commands.sqlite", older)
-    with manifest.transaction():
-        word = msgspec.msgpack.encode(install("hits", 4))
-        manifest.run("INSERT INTO installs VALUES ('hits@home#4', ?)", (word,))
-        manifest.run("INSERT INTO vector VALUES ('home', 4), ('oslo', 9)")
-    manifest.close()
-    store = CommandStore(tmp_path)
-    assert store.live() == []
-    assert store.counts() == []
-    assert store.next_counter("home") == 5
-    assert store.unsigned() == ["hits@home#4"]
-    store.close()
-    tables = sqlite3.connect(tmp_path / "commands.sqlite").execute(
-        "SELECT name FROM sqlite_master WHERE name = 'vector'"
-    )
-    assert tables.fetchall() == []
 
 
 def test_an_install_that_cannot_be_read_is_set_aside_and_stays(tmp_path: Path) -> None:

@@ -83,6 +83,25 @@ def test_a_file_of_a_newer_version_is_refused(open_manifest: Open) -> None:
         open_manifest()
 
 
+def test_a_file_from_before_the_oldest_version_is_refused_and_what_to_do_is_said(
+    open_manifest: Open,
+) -> None:
+    open_manifest().close()
+    with pytest.raises(StoreError, match=r"schema 1; .* from 2 on\); start 0.2 or 0.3 on"):
+        open_manifest(Schema("test", 77, (FIRST,), oldest=2))
+
+
+def test_versions_are_counted_from_the_oldest_that_is_opened(
+    open_manifest: Open, tmp_path: Path
+) -> None:
+    made = open_manifest(Schema("test", 77, (FIRST,), oldest=5))
+    put(made, 1)
+    assert made.one("PRAGMA user_version") == (5,)
+    made.close()
+    new = open_manifest(Schema("test", 77, (FIRST, SECOND), oldest=5))
+    assert (new.one("PRAGMA user_version"), new.all("SELECT a, b FROM t")) == ((6,), [(1, 7)])
+
+
 def test_a_manifest_of_another_kind_is_refused_not_migrated(open_manifest: Open) -> None:
     open_manifest().close()
     with pytest.raises(StoreError, match="another kind"):

@@ -58,8 +58,6 @@ T = TypeVar("T")
 NOTICES_MAX = 200
 """Notices that are kept to be shown."""
 RETENTION_EVERY_S = 60.0
-UNSIGNED_NAMED_MAX = 8
-"""Streams of an older version that a notice names."""
 SOON_S = 1e-6
 """After a read: any later one is wanted."""
 
@@ -215,7 +213,6 @@ class SiteRuntime:
             unread_ledgers=unread,
             now_s=self.now_s(),
         )
-        self._say_unsigned()
         await self._do_effects(self.node.take())
         self.feeder.commanded = self.node.peer.commanded()
 
@@ -228,16 +225,6 @@ class SiteRuntime:
             except UnreadableRow as error:
                 unread[query_id] = f"{error}; headwater resume begins the stream anew"
         return found, unread
-
-    def _say_unsigned(self) -> None:
-        """At every start: whoever has brought an agent to this version must not miss it."""
-        left = self.stores.commands.unsigned()
-        if left:
-            more = f" and {len(left) - UNSIGNED_NAMED_MAX} more"
-            named = ", ".join(left[:UNSIGNED_NAMED_MAX])
-            named += more if len(left) > UNSIGNED_NAMED_MAX else ""
-            text = f"streams of 0.1, which signed no commands, do not run: {named}"
-            self.note("agent", "not taken over", f"{text}; install them again: headwater run FILE")
 
     async def join(self) -> None:
         """From here on the others can reach it."""

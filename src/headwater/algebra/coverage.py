@@ -51,8 +51,10 @@ TAGS_KEPT = 1 << 14
 """A site needs the tag of its own life for every pane, and a simulator those of all its sites."""
 
 
-COVERAGE_GROUPS_MAX = 36
-"""Groups in a coverage: of 32 early updates, their closes, and some late ones. All members must
+EARLY_UPDATES_MAX = 32
+"""Of one pane of a site, one for each round at most; what is open in a bitmap has no others."""
+COVERAGE_GROUPS_MAX = EARLY_UPDATES_MAX + 4
+"""Groups in a coverage: of early updates, their closes, and some late ones. All members must
 agree on it; what would need more is forwarded apart."""
 GROUP_RANGES_MAX = 64
 """Ranges of updates in a group. Sites number them without gaps, so more come of losses alone."""
@@ -102,7 +104,7 @@ class Group(msgspec.Struct, frozen=True):
         """Of some site, and no update that there can't be; what has a bitmap of its own is in
         that."""
         last = self.updates[-1][1] if self.updates else 0
-        is_closed_so = self.closed_at is None or last <= self.closed_at
+        is_closed_so = last <= (EARLY_UPDATES_MAX if self.closed_at is None else self.closed_at)
         is_numbered = not self.updates or self.updates[0][0] >= 1
         is_one = self.sites > 0 and self.key not in (WHOLE, EMPTY)
         return is_one and is_numbered and is_closed_so and len(self.updates) <= GROUP_RANGES_MAX

@@ -14,6 +14,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.demand import Chance, Demand
 from headwater.algebra.pane_draw import PaneDraw, pane_draw
 from headwater.algebra.panes import MICROS, WindowSpec
@@ -36,7 +37,7 @@ SITES_MAX = 100_000
 LAST_N_MAX = 1_000_000
 """Records that a state may be made of: a site keeps them, or their partials, in its cube."""
 
-ROUNDS_PER_PANE_MAX = 32
+ROUNDS_PER_PANE_MAX = EARLY_UPDATES_MAX
 ROUNDS_USUAL = 8
 """Relays pay for each, and most of what is gained is gained by few."""
 ROUND_S_MIN = 1.0

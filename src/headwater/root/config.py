@@ -74,7 +74,7 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Kept summaries of which is known what is in them, so that they could be replaced; beyond,
     those of the oldest panes are forgotten, and a dispute there lasts."""
     parked_max: int = 10_000
-    """Spares that are parked; beyond, the oldest is dropped (it comes again by repair)."""
+    """Spares that are parked; beyond, the oldest is let in before its time."""
     parked_bytes_max: int = 64 * MEBIBYTE
     missing_listed_max: int = 10_000
     """Missing sites that an envelope names; beyond, they are only counted."""

@@ -62,7 +62,8 @@ class Intake:
 
     def receive(self, summary: Summary, *, now_s: float) -> None:
         """Of one pane, that is wanted."""
-        if summary.lane is not Lane.SPARE or self._is_answered(summary.pane):
+        is_harmless = not summary.coverage.has_rows or self._is_answered(summary.pane)
+        if summary.lane is not Lane.SPARE or is_harmless:
             self.let_in(summary, now_s=now_s)
             return
         verdict = self.scoreboard.judge(summary.pane, summary.coverage)
@@ -71,9 +72,12 @@ class Intake:
             return
         self._books.open_for(summary, now_s=now_s)
         self.counters["parked"] += 1
-        dropped = self.parking.park(summary, now_s=now_s)
-        if dropped:
-            self._books.notice("parking is full", f"{dropped} spares gave way", count=dropped)
+        gone = self.parking.park(summary, now_s=now_s)
+        if gone:
+            text = f"{len(gone)} spares are let in before their time"
+            self._books.notice("parking is full", text, count=len(gone))
+        for spare in gone:
+            self.let_in(spare, now_s=now_s)
         self._release_if_harmless(self.scoreboard.open(summary.pane), now_s=now_s)
 
     def _is_answered(self, pane: int) -> bool:

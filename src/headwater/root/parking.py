@@ -3,7 +3,8 @@
 A spare may meet an aggregate under way that has the same site in it. If the spare were let in
 first, the whole aggregate would be refused. So it waits until a window of its pane is answered,
 until no original can be under way any more, or until nothing but parked spares is missing from its
-pane, so that there is no aggregate left to spoil.
+pane, so that there is no aggregate left to spoil. A spare without updates spoils none, and never
+waits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from headwater.root.config import RootConfig
 
 
 class Parking:
-    """Bounded in number and bytes; the oldest gives way, and comes again by repair."""
+    """Bounded in number and bytes: the oldest gives way. It is let in early then, not dropped: it
+    has waited longest, and where many come at once (a root has lost its disk) none would ever have
+    waited long enough."""
 
     def __init__(self, config: RootConfig, merger: Merger) -> None:
         self._config = config
@@ -29,18 +32,17 @@ class Parking:
     def __contains__(self, pane: int) -> bool:
         return pane in self._by_pane
 
-    def park(self, spare: Summary, *, now_s: float) -> int:
-        """How many spares had to give way."""
+    def park(self, spare: Summary, *, now_s: float) -> list[Summary]:
+        """The spares that had to give way."""
         size = 0 if spare.rows is None else self._merger.size_bytes(spare.rows)
         self._spares[self._next] = (now_s, size, spare)
         self._by_pane.setdefault(spare.pane, []).append(self._next)
         self._next += 1
         self.bytes += size
-        dropped = 0
+        gone: list[Summary] = []
         while self._spares and self._is_overfull():
-            self._remove(next(iter(self._spares)))
-            dropped += 1
-        return dropped
+            gone.append(self._remove(next(iter(self._spares))))
+        return gone
 
     def _is_overfull(self) -> bool:
         config = self._config

@@ -223,7 +223,7 @@ class Scoreboard:
         return (
             sites.bit_count() == coverage.mentioned
             and not sites & ~self.table.expected
-            and all(map(_is_possible, coverage.groups))
+            and all(one.is_possible and _is_possible(one) for one in coverage.groups)
             and all(map(_is_possible, coverage.parts))
             and self._is_tolerated(coverage.withheld)
         )

@@ -28,22 +28,13 @@ _counts = msgspec.msgpack.Decoder(Count)
 COMMANDS_SCHEMA = Schema(
     name="commands",
     application_id=0x4857434D,
+    oldest=2,
     migrations=(
         (
             "CREATE TABLE installs (id TEXT PRIMARY KEY, command BLOB NOT NULL) WITHOUT ROWID",
-            "CREATE TABLE vector (installer TEXT PRIMARY KEY, counter INTEGER NOT NULL) "
-            "WITHOUT ROWID",
             "CREATE TABLE counters (site TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",
-        ),
-        (
-            # 0.1 signed nothing. Nobody would believe its commands, and none is taken over; the
-            # numbers that were given are not given again.
-            "INSERT INTO counters SELECT installer, counter FROM vector WHERE true "
-            "ON CONFLICT DO UPDATE SET last = max(last, excluded.last)",
-            "DROP TABLE vector",
+            # Nothing is in it. Agents of 0.2 and 0.3, which may run here again, ask for it.
             "CREATE TABLE unsigned (id TEXT PRIMARY KEY) WITHOUT ROWID",
-            "INSERT INTO unsigned SELECT id FROM installs",
-            "DELETE FROM installs",
             "CREATE TABLE counts (installer TEXT PRIMARY KEY, number INTEGER NOT NULL, "
             "count BLOB NOT NULL) WITHOUT ROWID",
         ),
@@ -120,12 +111,6 @@ class CommandStore:
             return []
         rows = self._manifest.all("SELECT id, command FROM installs ORDER BY id")
         return [(query_id, _read(command, _install)) for query_id, command in rows]
-
-    def unsigned(self) -> list[str]:
-        """The queries of a version that signed nothing, which are not taken over: to be said."""
-        if self._manifest.is_untouched:
-            return []
-        return [query_id for (query_id,) in self._manifest.all("SELECT id FROM unsigned")]
 
     def counts(self) -> list[Count]:
         """Each installer's newest, as far as they can be read: others have them, too."""

@@ -58,7 +58,8 @@ Row = tuple[Any, ...]
 
 
 class Schema(msgspec.Struct, frozen=True):
-    """What a manifest holds. ``migrations[n]`` leads from version n to n + 1, as statements.
+    """What a manifest holds. The first of ``migrations`` makes the tables as the version
+    ``oldest`` had them, and each other one leads from a version to the next, as statements.
 
     A change of the schema is a further entry at the end, never an edit of one that has run
     somewhere.
@@ -68,6 +69,12 @@ class Schema(msgspec.Struct, frozen=True):
     application_id: int
     """Tells a cube's manifest from a root's, so that the wrong file is refused, not migrated."""
     migrations: tuple[tuple[str, ...], ...]
+    oldest: int = 1
+    """The first version that is opened."""
+
+    @property
+    def newest(self) -> int:
+        return self.oldest + len(self.migrations) - 1
 
 
 class Manifest:
@@ -156,24 +163,31 @@ class Manifest:
                 f"{self.path}: wanted a {schema.name} manifest, found one of another kind "
                 f"(application id {application}); is this the right directory?"
             )
-        if version > len(schema.migrations):
+        if 0 < version < schema.oldest:
+            raise StoreError(
+                f"{self.path}: written by an older Headwater (schema {version}; this one opens "
+                f"those from {schema.oldest} on); start 0.2 or 0.3 on this directory once, then "
+                "this one"
+            )
+        if version > schema.newest:
             raise StoreError(
                 f"{self.path}: written by a newer Headwater (schema {version}; this one knows "
-                f"{len(schema.migrations)}); run that version, or a newer one"
+                f"{schema.newest}); run that version, or a newer one"
             )
-        if version == len(schema.migrations):
+        if version == schema.newest:
             return
         with self.transaction():
-            for statement in (s for step in schema.migrations[version:] for s in step):
+            steps = schema.migrations[max(0, version - schema.oldest + 1) :]
+            for statement in (s for step in steps for s in step):
                 self.run(statement)
             stray = self.all("PRAGMA foreign_key_check")
             if stray:
                 raise StoreError(
-                    f"{self.path}: after bringing it to schema {len(schema.migrations)} rows of "
+                    f"{self.path}: after bringing it to schema {schema.newest} rows of "
                     f"{stray[0][0]} refer to nothing; it is left as it was"
                 )
             self.run(f"PRAGMA application_id = {schema.application_id}")
-            self.run(f"PRAGMA user_version = {len(schema.migrations)}")
+            self.run(f"PRAGMA user_version = {schema.newest}")
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:

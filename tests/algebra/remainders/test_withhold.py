@@ -113,7 +113,6 @@ def test_what_a_site_says_of_a_maximum_is_believed_as_the_worst_alone() -> None:
             pages(n=[1.0, float("inf")]), allowance(("n", ErrorForm.ABSOLUTE, 9.0)), id="infinite"
         ),
         pytest.param(pages(n=[0, 0]), allowance(("n", ErrorForm.TOTAL, 0.5)), id="no total"),
-        pytest.param(pages(n=[3]), allowance(("n", ErrorForm.TOTAL, 1.0)), id="a single group"),
         pytest.param(pages(n=[]), allowance(("n", ErrorForm.TOTAL, 1.0)), id="no group"),
         pytest.param(
             pages(n=[1, 2]), allowance(("n", ErrorForm.ABSOLUTE, 9.0), sites=0), id="sites unknown"
@@ -124,10 +123,15 @@ def test_all_are_sent_where_nothing_can_be_promised(rows: pa.Table, asked: Allow
     assert withhold(rows, asked) is None
 
 
-def test_where_all_could_stay_the_largest_leaves() -> None:
+def test_where_none_must_go_all_stay() -> None:
     found = split(pages(n=[1, 3, 2]), allowance(("n", ErrorForm.ABSOLUTE, 400.0)))
-    assert names(found.sent) == ["/1"]
-    assert found.remainders == (Remainder(largest=2.0, total=3.0, keys=2, of=6.0),)
+    assert names(found.sent) == []
+    assert found.remainders == (Remainder(largest=3.0, total=6.0, keys=3, of=6.0),)
+
+
+def test_a_single_group_stays_like_any_other() -> None:
+    found = split(pages(n=[3]), allowance(("n", ErrorForm.TOTAL, 1.0)))
+    assert names(found.rest) == ["/0"]
 
 
 def test_nulls_are_nothing_and_decimals_are_numbers() -> None:

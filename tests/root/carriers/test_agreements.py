@@ -213,3 +213,22 @@ def test_a_new_life_of_a_site_begins_uncompared_and_without_doubts():
     assert desk.board.doubted == {}
     assert desk.through(0) == 0
     assert desk.agreements.through == -FOREVER
+
+
+def test_all_that_is_doubted_of_a_site_is_one_question() -> None:
+    """A liar spoils many panes at once, and one question is put in an acknowledgement at most."""
+    desk = Desk()
+    desk.say(0, block(0, 9))
+    desk.compare()
+    assert desk.through(0) == 10
+    for pane in (2, 8, 5):
+        desk.hold(pane, 0, 1)
+    assert desk.ask(number=7) == (Asked(ordinal=0, first=2, last=8),)
+    desk.say(0, block(0, 9), Closes(first=2, last=5, asked=7))
+    assert sorted(desk.board.disputed) == [2, 5], "as far as it had room to say"
+    assert desk.board.doubted == {8: 0b1}
+    assert desk.ask(number=8) == (Asked(ordinal=0, first=8, last=8),)
+    desk.say(0, block(0, 9), Closes(first=8, last=8, asked=8))
+    assert sorted(desk.board.disputed) == [2, 5, 8]
+    assert desk.board.doubted == {}
+    assert desk.through(0) == 10

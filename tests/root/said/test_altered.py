@@ -156,3 +156,14 @@ def test_the_root_knows_settings_that_are_commanded_no_more() -> None:
     book = desk.root.books.table.settings
     assert [one.number for one in book.changes] == [1, 3]
     assert book.at(0) == later.settings
+
+
+def test_where_nothing_was_kept_back_it_states_what_was_asked() -> None:
+    """Under a bound an answer says so, though sites had nothing small."""
+    nothing = stated_errors((allowing(0.02),), ())
+    (column,) = nothing.columns
+    assert (column.asked, column.largest, column.share) == ("2 % of total", 0.0, 0.0)
+    assert column.is_kept
+    assert not nothing
+    assert list(nothing.all_lines()) == ["nothing kept back (error asked: n 2 % of total)"]
+    assert list(stated_errors((), ()).all_lines()) == []

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_kit import QUERY, CubeUser, counts_of, query_of
 
+from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -240,3 +241,28 @@ def test_a_root_that_began_anew_is_not_told_that_an_open_pane_is_closed(site: Si
     assert 121 not in dict(site.states[-1].counts)
     site.close(121)
     assert site.of(121)[-1].coverage.parts[0].closed_at == 3
+
+
+def test_clocks_that_are_set_repeat_no_round(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    for back_s in (1_212.6, 1_210.0, 1_214.9):
+        site.batch(121, *PAGES, now_s=back_s)
+        site.batch(121, *PAGES, now_s=1_215.2)
+    assert len(site.cuts) == 1, "the second round has had its cut, whatever the clock shows"
+    site.batch(121, *PAGES, now_s=1_217.6)
+    assert [one.updates for one in site.of(121)] == [((1, 1),), ((2, 2),)]
+
+
+def test_restarts_make_no_more_early_updates_than_members_take(site: Site) -> None:
+    """What a process knows of rounds ends with it, so the next one may cut the same round again."""
+    acknowledge(site, now_s=1_204.0)
+    for number in range(EARLY_UPDATES_MAX + 4):
+        now_s = 1_215.1 + number * 0.01
+        site.again(now_s=now_s)
+        acknowledge(site, now_s=now_s)
+        edge = site.edge._edges[str(site.query.id)].early
+        edge._flush_bytes, site.rate = 1e6, SLOW
+        site.batch(121, *((f"{page}/{number}", n) for page, n in PAGES), now_s=now_s)
+    lasts = [one.updates[-1][1] for one in site.of(121) if one.lane is Lane.LIVE]
+    assert max(lasts) == EARLY_UPDATES_MAX

@@ -8,16 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from store_kit import QUERY, SOURCE, CubeUser, FaultyConnection, FaultyDisk, counts_of, gave
+from store_kit import QUERY, SOURCE, CubeUser, FaultyConnection, FaultyDisk, gave
 
 from headwater.edge.record import EdgeRecord
 from headwater.errors import DiskTrouble, EpochOver, SourceForgotten, StoreError
 from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Start
 from headwater.store.input.new_cut import NewCut
-from headwater.store.manifest import Manifest
 
 Open = Callable[..., CubeUser]
 
@@ -178,60 +176,15 @@ def test_a_chunk_that_was_freed_while_somebody_looked_is_not_lost(
     assert not cuts.state(SOURCE).losses
 
 
-# A cube of version 0.1
-
-
-def test_a_cube_of_the_first_version_is_taken_over_whole(user: CubeUser) -> None:
-    """What it has is the same afterwards, and its numbers rise from where they were."""
+def test_what_a_source_has_goes_with_it(user: CubeUser) -> None:
     user.cube.write([])
     user.commit((5, "/a", 1), (6, "/b", 2))
-    user.make_updates(5, sent=True)
     user.cut_input()
-    user.cube.cuts.begin_epoch(SOURCE)
-    user.cut_input()
-    before = (user.cube.restore(), user.cube.incarnation, user.cube.cuts.pending(SOURCE))
     state = user.cube.cuts.state(SOURCE)
-    user.cube.close()
-    as_in_the_first_version(user.directory / "manifest.sqlite")
-    user.cube = user._open()
-    assert (user.cube.restore(), user.cube.incarnation, user.cube.cuts.pending(SOURCE)) == before
-    new = user.cube.cuts.state(SOURCE)
-    assert (new.id, new.epoch, new.last_cut, new.committed_cut) == (
-        state.id,
-        state.epoch,
-        state.last_cut,
-        state.committed_cut,
-    )
-    assert counts_of(user.cube.rows(QUERY, 5, ((1, 1),))) == {"/a": 1}
-    user.commit((6, "/b", 3), epoch=user.cube.cuts.begin_epoch(SOURCE), batch_id=0)
-    user.make_updates(6)
-    assert counts_of(user.cube.rows(QUERY, 6, ((1, 1),))) == {"/b": 5}
-    assert user.cube.cuts.state(SOURCE).epoch == state.epoch + 1
     user.cube.cuts.forget_source(SOURCE)
     for table in ("cuts", "batches", "files", "losses"):
-        assert user.cube.manifest.all(f"SELECT * FROM {table}") == [], "it goes with its source"
+        assert user.cube.manifest.all(f"SELECT * FROM {table}") == []
     assert user.cube.cuts.open_source(SOURCE).id > state.id
-
-
-def as_in_the_first_version(path: Path) -> None:
-    """Put all rows back into the tables as version 0.1 made them."""
-    tables = ("meta", "sources", "files", "cuts", "losses", "batches", "queries", "segments")
-    tables += ("panes", "parts", "updates", "expired", "failures")
-    new = sqlite3.connect(path)
-    rows = {table: new.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
-    new.close()
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-        path.with_name(name).unlink(missing_ok=True)
-    old_schema = type(CUBE_SCHEMA)("cube", CUBE_SCHEMA.application_id, CUBE_SCHEMA.migrations[:2])
-    old = Manifest.open(path, old_schema)
-    with old.transaction():
-        for table, content in rows.items():
-            width = len(old.all(f"PRAGMA table_info({table})"))
-            marks = ", ".join("?" * width)
-            for row in content:
-                old.run(f"INSERT INTO {table} VALUES ({marks})", row[:width])
-    assert old.one("PRAGMA user_version") == (2,)
-    old.close()
 
 
 def test_a_record_is_never_taken_for_that_of_a_later_query(user: CubeUser) -> None:

@@ -179,3 +179,26 @@ def test_what_is_rehearsed_is_sent_and_counted(
     assert first.withheld == second.withheld == ()
     assert len(counts_of(user.cube.rows(QUERY, 101, ((1, 1),)))) == len(PAGES)
     assert user.cube.rehearsed(QUERY) == {101: Rehearsed(4, 2, KEPT), 102: Rehearsed(1)}
+
+
+def test_of_a_pane_in_which_nothing_matters_an_update_without_rows_tells_the_remainder(
+    open_cube: Callable[..., CubeUser], finally_: Finally
+) -> None:
+    """It is no empty close: what was kept back belongs to it, and so the site is in."""
+    column = ToleratedColumn("hits", PARTIAL, ErrorForm.ABSOLUTE, 1_000.0)
+    user = open_cube(
+        retention=RetentionConfig(retention_s=1e9),
+        allowance_of=lambda query, pane: Allowance(Tolerance((column,), finally_, sites=1), 1),
+    )
+    user.install()
+    user.commit(*PAGES)
+    user.reopen()
+    site = EdgeSite(user)
+    site.start(now_s=1_005.0)
+    site.close(101)
+    (sent,) = [one for one in site.sends if one.pane == 101]
+    (part,) = sent.coverage.parts
+    assert (part.updates, part.closed_at) == (((1, 1),), 1)
+    assert counts_of(user.cube.rows(QUERY, 101, ((1, 1),))) == {}
+    (kept,) = sent.coverage.withheld
+    assert (kept.largest, kept.total, kept.keys) == (105.0, 200.0, 4)

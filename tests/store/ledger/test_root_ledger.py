@@ -47,7 +47,6 @@ from headwater.root.outputs import (
 )
 from headwater.root.root import Root
 from headwater.store.ledger.root_ledger import RootLedger
-from headwater.store.ledger.root_schema import ROOT_SCHEMA
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsReader, ResultsWriter
 from headwater.store.table_cache import TableCache
@@ -461,24 +460,6 @@ def test_a_merge_that_was_under_way_while_the_ledger_was_mended_is_not_kept(
     monkeypatch.setattr(MERGER, "merge", slowly)
     ledger.pane_rows(ID, 5, kept_through=3)
     assert (ID, 5) not in ledger._merged_through
-
-
-def test_a_ledger_of_the_first_version_is_taken_over_whole(open_ledger: Open) -> None:
-    ledger = open_ledger()
-    ledger.write([keep(4, 5, ("/a", 1)), keep(9, 6, ("/b", 2)), KeepState(ID, state(0, 7, 1), 12)])
-    before = ledger.restore(ID)
-    with ledger._manifest.transaction():
-        for table in ("numbers", "alarms"):
-            ledger._manifest.run(f"DROP TABLE {table}")
-        ledger._manifest.run("ALTER TABLE states DROP COLUMN agreed")
-        ledger._manifest.run("PRAGMA user_version = 2")
-    ledger = open_ledger()
-    assert ledger.restore(ID).summaries == before.summaries
-    assert ledger.restore(ID).last_number == 11, "a life of a site began at the next number"
-    rows = ledger.pane_rows(ID, 6, kept_through=11)
-    assert rows is not None
-    assert counts_of(rows) == {"/b": 2}
-    assert len(ROOT_SCHEMA.migrations) == 5
 
 
 def test_how_far_a_life_is_compared_comes_back_whatever_its_state_says_next(

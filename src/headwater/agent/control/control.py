@@ -89,7 +89,8 @@ def _asked(payload: dict[str, Any], kind: type[T]) -> T:
 
 
 async def _streams(runtime: SiteRuntime, asked: api.StreamsRequest) -> api.StreamsReply:
-    return await asyncio.to_thread(streams_reply, runtime, former=asked.former)
+    spent = runtime.network.stats().queries
+    return await asyncio.to_thread(streams_reply, runtime, spent, former=asked.former)
 
 
 async def _alarms(runtime: SiteRuntime, _: Any) -> api.AlarmsReply:

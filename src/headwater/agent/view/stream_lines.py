@@ -3,7 +3,7 @@ wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from headwater.agent.view.site_lines import sending_by_query
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
+from headwater.overlay.links.query_spending import QuerySpent
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.root.root import Root
@@ -35,10 +36,12 @@ NO_SPARK = (
 )
 
 
-def streams_reply(runtime: SiteRuntime, *, former: bool) -> StreamsReply:
-    """Reads results, so it takes its time; ``former``: those of ended queries, too."""
+def streams_reply(
+    runtime: SiteRuntime, spent: Mapping[str, QuerySpent], *, former: bool
+) -> StreamsReply:
+    """Reads results, so it takes its time; ``former``: those of ended queries, too. ``spent``: by
+    query, as the network says, which is asked where it lives."""
     live = runtime.node.peer.live_queries().values()
-    spent = runtime.network.stats().queries
     lines = [
         msgspec.structs.replace(
             stream_line(runtime, one.query), sending=sending_by_query(spent.get(str(one.query.id)))

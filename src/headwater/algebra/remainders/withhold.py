@@ -79,17 +79,17 @@ class Rehearsed(msgspec.Struct, frozen=True):
 def withhold(
     rows: pa.Table, allowance: Allowance, *, early: Sequence[pa.Table] = ()
 ) -> Withheld | None:
-    """None: all of them are sent. Of several groups one is sent in any case: the pane then has an
-    update, which its close is told with. ``early`` is what was sent of the pane before, of which a
+    """None: all of them are sent. Where none of them must be, the pane has an update without rows,
+    which its close is told with. ``early`` is what was sent of the pane before, of which a
     share is a share as well; of a group only what is unsent can stay."""
-    if rows.num_rows < 2:
+    if not rows.num_rows:
         return None
     look = _Look(rows, allowance, early)
     if look.excess is None:
         return None
     excess = look.excess
     order = np.argsort(-excess, kind="stable")
-    sent = max(1, int(np.count_nonzero(excess > 1.0)))
+    sent = int(np.count_nonzero(excess > 1.0))
     if sent == rows.num_rows:
         return None
     rest = np.sort(order[sent:])

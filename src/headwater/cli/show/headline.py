@@ -15,10 +15,12 @@ from headwater.root.said.reached import Reached, share
 from headwater.root.said.withheld import StatedErrors
 
 MISSING_SHOWN = 4
+HOUR_S = 3600.0
 
 
 def headline(header: Mapping[str, Any]) -> str:
-    """``[12:00:00Z … 12:00:10Z) revision 2, 11 of 12 sites, without fra (unknown)``."""
+    """``[12:00:00Z … 12:00:10Z) revision 2, 1.3 s after its end, 11 of 12 sites, without fra
+    (unknown)``."""
     start, end = header["start_us"], header["end_us"]
     span = f"[{utc(start)} … {utc(end)})"
     if header.get("counted"):
@@ -26,6 +28,7 @@ def headline(header: Mapping[str, Any]) -> str:
     parts = [
         f"{span} revision {header['revision']}",
         *([_part(header["part"])] if header.get("part") else []),
+        *([after_its_end(header["staleness_s"])] if header.get("staleness_s", 0.0) > 0.0 else []),
         f"{_in_whole(header)} of {header['expected']} sites",
     ]
     if header.get("missing"):
@@ -40,7 +43,7 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(remarks(header["remark_count"], header["remarks"]))
     if header.get("bounded", {}).get("columns"):
         parts.append(bounded(header["bounded"]))
-    if header.get("withheld", {}).get("keys"):
+    if header.get("withheld", {}).get("columns"):
         parts.append(withheld(header["withheld"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
@@ -50,6 +53,16 @@ def _in_whole(header: Mapping[str, Any]) -> int:
     """Without those that were in once and lack what came since: they are named as missing."""
     whole = int(header["expected"]) - int(header.get("missing_count", 0))
     return min(int(header["covered"]), whole)
+
+
+def after_its_end(staleness_s: float) -> str:
+    """How stale the answer was when it was made.
+
+    >>> after_its_end(1.34), after_its_end(90.0), after_its_end(30_000.0)
+    ('1.3 s after its end', '90 s after its end', '8.3 h after its end')
+    """
+    text = f"{staleness_s:.1f} s" if staleness_s < 10.0 else f"{staleness_s:.0f} s"
+    return f"{text if staleness_s < HOUR_S else f'{staleness_s / HOUR_S:.1f} h'} after its end"
 
 
 def fidelity(found: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +92,7 @@ def bounded(found: Mapping[str, Any]) -> str:
 
 def withheld(found: Mapping[str, Any]) -> str:
     """``hits may be off by 12 (…); 80 small groups of sites are not in it; they follow``."""
-    return "; ".join(msgspec.convert(found, StatedErrors).lines())
+    return "; ".join(msgspec.convert(found, StatedErrors).all_lines())
 
 
 def alarms(count: int, named: Any) -> str:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.withholding import Added, Largest
@@ -172,8 +173,12 @@ class EarlyRounds:
         return is_steady and self._state.is_live
 
     def _is_due(self, pane: int, *, read_s: float, time_s: float) -> bool:
-        """A round has ended since the last time, all of it is read, and the pane goes on."""
+        """A round has ended since the last time, all of it is read, and the pane goes on. Who was
+        started again may cut a round once more, but there are never more updates than members
+        take."""
         state, at = self._state, self._round_at(pane, read_s)
+        if state.book.updates_of(pane) >= EARLY_UPDATES_MAX:
+            return False
         is_busy = pane in state.book.cutting or pane in state.book.making
         is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
         if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:

@@ -50,19 +50,14 @@ def kept_back(
     stated = [
         WorstColumn(window, column)
         for window in windows
-        for column in _lacking(tolerance, _of_window(query, sites, window))
+        if (found := stated_errors((tolerance,), _of_window(query, sites, window)))
+        for column in found.columns
     ]
     return KeptBack(
         rows=sum(one.rows for one in looked_at),
         kept=sum(one.kept for one in looked_at),
         worst=_worst(stated),
     )
-
-
-def _lacking(tolerance: Tolerance, remainders: Remainders) -> Sequence[StatedError]:
-    """Of the columns of a window that lack something."""
-    stated = stated_errors((tolerance,), remainders)
-    return stated.columns if stated else ()
 
 
 def _of_window(query: Query, sites: Sequence[Mapping[int, Rehearsed]], window: int) -> Remainders:

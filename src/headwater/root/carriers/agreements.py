@@ -310,14 +310,16 @@ class Agreements:
     def _put(
         self, ordinal: int, life: _Life, *, number: int, done_through: int, now_s: float
     ) -> None:
-        """Before ``summary_life_s`` is over what differs may still be under way."""
+        """Before ``summary_life_s`` is over what differs may still be under way. All that is
+        doubted is one question: a liar spoils many panes, and a question takes an
+        acknowledgement."""
         before_s = now_s - self._config.summary_life_s
         wanted: tuple[int, int] | None = None
         if life.pending and self._waiting >> ordinal & 1 and life.pending_s < before_s:
             wanted = max(life.pending[0].first, done_through), life.pending[0].last
         else:
-            doubted = next((p for p, since_s in life.doubted.items() if since_s < before_s), None)
-            wanted = None if doubted is None else (doubted, doubted)
+            doubted = [pane for pane, since_s in life.doubted.items() if since_s < before_s]
+            wanted = (min(doubted), max(doubted)) if doubted else None
         if wanted is not None and wanted[0] <= wanted[1]:
             boards = self._scoreboard.between(*wanted)
             held = {b.pane: _held(b.holding_of(ordinal, life.incarnation)) for b in boards}

@@ -153,7 +153,7 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.left_out:
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {line}" for line in self.bounded.lines()]
-        lines += [f"  {line}" for line in self.withheld.lines()]
+        lines += [f"  {line}" for line in self.withheld.all_lines()]
         lines += [f"  {line}" for line in self._settings_lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:

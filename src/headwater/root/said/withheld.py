@@ -136,7 +136,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
         return next((one.largest for one in self.columns if one.column == column), 0.0)
 
     def lines(self) -> Iterable[str]:
-        """For people, a sentence each."""
+        """For people, a sentence each; nothing where nothing was kept back."""
         if not self:
             return
         yield from (one.text() for one in self.columns)
@@ -145,6 +145,14 @@ class StatedErrors(msgspec.Struct, frozen=True):
         if self.uncertain is not None:
             yield self.uncertain.text()
         yield from (one.text() for one in self.uncertain_by)
+
+    def all_lines(self) -> Iterable[str]:
+        """The same, and what was asked where nothing was kept back."""
+        if self or not self.columns:
+            yield from self.lines()
+            return
+        asked = ", ".join(f"{one.column} {one.asked}" for one in self.columns)
+        yield f"nothing kept back (error asked: {asked})"
 
 
 NONE_STATED = StatedErrors()
@@ -175,12 +183,12 @@ def in_short(stated: StatedErrors) -> dict[str, Any]:
 def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
     """``tolerances`` are those by which it was kept back: of several, as after settings were
     altered, no column was asked for more than the weakest of them says. Where nothing was kept
-    back, that is said of each column as well."""
-    count = len(withheld) or max((len(one.columns) for one in tolerances), default=0)
-    fitting = [one for one in tolerances if len(one.columns) == count]
+    back, what was asked is stated with an error of 0."""
+    if not withheld and tolerances:
+        withheld = (NOTHING_WITHHELD,) * len(tolerances[0].columns)
+    fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
     if not fitting:
         return NONE_STATED
-    withheld = withheld or (NOTHING_WITHHELD,) * count
     by_column = zip(*(one.columns for one in fitting), strict=True)
     columns = tuple(map(_stated, by_column, withheld))
     keys = max(remainder.keys for remainder in withheld)
@@ -289,6 +297,6 @@ _COMPARE: dict[str, Callable[[Floats, float], NDArray[np.bool_]]] = {
 
 def _share_of_total(remainder: Remainder) -> float:
     """Of the total of the sites and panes that have withheld something: at most that of all."""
-    if not remainder.largest:
+    if not remainder:
         return 0.0
     return remainder.largest / remainder.of if remainder.of > 0.0 else 1.0

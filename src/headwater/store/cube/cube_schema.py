@@ -3,7 +3,8 @@
 Queries and sources have short numbers here, since their names would otherwise be repeated in
 every row; a number is never used again, so what was read under it can't be taken for something that
 came later. Times are seconds of the site's clock. A ``parts`` row is a stretch of a segment that
-is in no update yet; an ``updates`` row is one whose content is fixed for ever.
+is in no update yet; an ``updates`` row is one whose content is fixed for ever. What is marked
+AUTOINCREMENT is never used again, also when all rows are gone.
 """
 
 from headwater.store.manifest import Schema
@@ -16,11 +17,12 @@ KEPT_BACK = -1
 CUBE_SCHEMA = Schema(
     name="cube",
     application_id=0x48574355,
+    oldest=5,
     migrations=(
         (
             """CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID""",
             """CREATE TABLE sources (
-                id INTEGER PRIMARY KEY,
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
                 name TEXT NOT NULL UNIQUE,
                 ends INTEGER NOT NULL,
                 is_begun INTEGER NOT NULL DEFAULT 0,
@@ -42,9 +44,10 @@ CUBE_SCHEMA = Schema(
                 chunk TEXT,
                 bytes INTEGER NOT NULL,
                 spooled_bytes INTEGER NOT NULL,
+                is_doubtful INTEGER NOT NULL DEFAULT 0,
                 PRIMARY KEY (source, cut)) WITHOUT ROWID""",
             """CREATE TABLE losses (
-                id INTEGER PRIMARY KEY,
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
                 source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
                 bytes INTEGER NOT NULL,
                 lines INTEGER NOT NULL,
@@ -56,11 +59,11 @@ CUBE_SCHEMA = Schema(
                 query TEXT NOT NULL,
                 PRIMARY KEY (source, epoch, batch, query)) WITHOUT ROWID""",
             """CREATE TABLE queries (
-                id INTEGER PRIMARY KEY,
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
                 name TEXT NOT NULL UNIQUE,
                 record BLOB NOT NULL)""",
             """CREATE TABLE segments (
-                id INTEGER PRIMARY KEY,
+                id INTEGER PRIMARY KEY AUTOINCREMENT,
                 query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
                 name TEXT NOT NULL UNIQUE,
                 bytes INTEGER NOT NULL,
@@ -104,73 +107,23 @@ CUBE_SCHEMA = Schema(
                 pane INTEGER NOT NULL,
                 reason TEXT NOT NULL,
                 PRIMARY KEY (query, pane)) WITHOUT ROWID""",
-        ),
-        # Failed batches, until a record knows of them. Numbers of losses are never used again:
-        # records say up to which one they know.
-        (
+            # Failed batches, until a record knows of them: records say up to which one they do.
             """CREATE TABLE failures (
                 id INTEGER PRIMARY KEY AUTOINCREMENT,
                 query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
                 first_pane INTEGER,
                 last_pane INTEGER,
                 message TEXT NOT NULL)""",
-            """CREATE TABLE numbered_losses (
-                id INTEGER PRIMARY KEY AUTOINCREMENT,
-                source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
-                bytes INTEGER NOT NULL,
-                lines INTEGER NOT NULL,
-                what TEXT NOT NULL)""",
-            """INSERT INTO numbered_losses SELECT id, source, bytes, lines, what FROM losses""",
-            """DROP TABLE losses""",
-            """ALTER TABLE numbered_losses RENAME TO losses""",
-        ),
-        # Nor are those of sources, queries and segments, nor epochs, whatever source they are of:
-        # a poll or a batch of a source that was forgotten must not pass for one of its successor.
-        (
-            """CREATE TABLE numbered_sources (
-                id INTEGER PRIMARY KEY AUTOINCREMENT,
-                name TEXT NOT NULL UNIQUE,
-                ends INTEGER NOT NULL,
-                is_begun INTEGER NOT NULL DEFAULT 0,
-                epoch INTEGER NOT NULL DEFAULT 0,
-                last_cut INTEGER NOT NULL DEFAULT 0,
-                committed_cut INTEGER NOT NULL DEFAULT 0)""",
-            """INSERT INTO numbered_sources
-                SELECT id, name, ends, is_begun, epoch, last_cut, committed_cut FROM sources""",
-            """DROP TABLE sources""",
-            """ALTER TABLE numbered_sources RENAME TO sources""",
-            """CREATE TABLE numbered_queries (
-                id INTEGER PRIMARY KEY AUTOINCREMENT,
-                name TEXT NOT NULL UNIQUE,
-                record BLOB NOT NULL)""",
-            """INSERT INTO numbered_queries SELECT id, name, record FROM queries""",
-            """DROP TABLE queries""",
-            """ALTER TABLE numbered_queries RENAME TO queries""",
-            """CREATE TABLE numbered_segments (
-                id INTEGER PRIMARY KEY AUTOINCREMENT,
-                query INTEGER NOT NULL REFERENCES queries ON DELETE CASCADE,
-                name TEXT NOT NULL UNIQUE,
-                bytes INTEGER NOT NULL,
-                rows INTEGER NOT NULL,
-                checksum BLOB NOT NULL,
-                is_damaged INTEGER NOT NULL DEFAULT 0)""",
-            """INSERT INTO numbered_segments
-                SELECT id, query, name, bytes, rows, checksum, is_damaged FROM segments""",
-            """DROP TABLE segments""",
-            """ALTER TABLE numbered_segments RENAME TO segments""",
-            """CREATE INDEX segments_of_query ON segments (query)""",
+            # Whatever source they are of: a poll or a batch of a source that was forgotten must not
+            # pass for one of its successor.
             """CREATE TABLE epochs (last INTEGER NOT NULL)""",
-            """INSERT INTO epochs SELECT coalesce(max(epoch), 0) FROM sources""",
-        ),
-        # The file systems and directories that a source has seen; of a reading of the past, where
-        # it began (``Past``).
-        (
+            """INSERT INTO epochs VALUES (0)""",
+            # The file systems and directories that a source has seen; of a reading of the past,
+            # where it began (``Past``).
             """CREATE TABLE places (
                 source INTEGER PRIMARY KEY REFERENCES sources ON DELETE CASCADE,
                 content BLOB NOT NULL)""",
         ),
-        # Cuts of what may have been read before, in another file.
-        ("""ALTER TABLE cuts ADD COLUMN is_doubtful INTEGER NOT NULL DEFAULT 0""",),
         # The line that names the columns of a cut's lines.
         ("""ALTER TABLE cuts ADD COLUMN header TEXT NOT NULL DEFAULT ''""",),
         # What the site has kept back of a pane, beside the last update of its close. The rows are

@@ -5,6 +5,7 @@ from headwater.store.manifest import Schema
 ROOT_SCHEMA = Schema(
     name="root ledger",
     application_id=0x4857524C,
+    oldest=5,
     migrations=(
         (
             "CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
@@ -19,12 +20,14 @@ ROOT_SCHEMA = Schema(
                 data BLOB)""",
             "CREATE UNIQUE INDEX summaries_by_number ON summaries (query, number)",
             "CREATE INDEX summaries_by_pane ON summaries (query, pane)",
+            # ``agreed``: how far the life is compared with its digests, and where it differs.
             """CREATE TABLE states (
                 query TEXT NOT NULL,
                 ordinal INTEGER NOT NULL,
                 incarnation INTEGER NOT NULL,
                 since INTEGER NOT NULL,
                 content BLOB NOT NULL,
+                agreed BLOB,
                 PRIMARY KEY (query, ordinal, incarnation)) WITHOUT ROWID""",
             """CREATE TABLE answers (
                 query TEXT NOT NULL,
@@ -36,9 +39,7 @@ ROOT_SCHEMA = Schema(
                 query TEXT PRIMARY KEY, through INTEGER NOT NULL) WITHOUT ROWID""",
             """CREATE TABLE published (
                 stream TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID""",
-        ),
-        # Summaries whose bytes do not match their checksum, for people to look at.
-        (
+            # Summaries whose bytes do not match their checksum, for people to look at.
             """CREATE TABLE damaged (
                 query TEXT NOT NULL,
                 number INTEGER NOT NULL,
@@ -46,20 +47,12 @@ ROOT_SCHEMA = Schema(
                 coverage BLOB NOT NULL,
                 checksum BLOB,
                 data BLOB)""",
-        ),
-        # The newest number of a query's summaries. It outlives the summary, which may be trimmed or
-        # set aside: a number is never used again.
-        (
+            # The newest number of a query's summaries. It outlives the summary, which may be
+            # trimmed or set aside: a number is never used again.
             """CREATE TABLE numbers (
                 query TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID""",
-            """INSERT INTO numbers SELECT query, max(number) FROM (
-                SELECT query, number FROM summaries
-                UNION ALL SELECT query, number FROM damaged
-                UNION ALL SELECT query, since - 1 FROM states) GROUP BY query""",
-        ),
-        # What was found to be wrong. It outlives its query: whoever removes a stream takes no alarm
-        # away.
-        (
+            # What was found to be wrong. It outlives its query: whoever removes a stream takes no
+            # alarm away.
             """CREATE TABLE alarms (
                 query TEXT NOT NULL,
                 number INTEGER NOT NULL,
@@ -69,7 +62,5 @@ ROOT_SCHEMA = Schema(
                 content BLOB NOT NULL,
                 PRIMARY KEY (query, number)) WITHOUT ROWID""",
         ),
-        # How far a site's life is compared with its digests, and where it differs.
-        ("ALTER TABLE states ADD COLUMN agreed BLOB",),
     ),
 )
