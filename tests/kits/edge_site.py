@@ -26,6 +26,7 @@ class EdgeSite:
         self.config = EdgeConfig()
         self.rate: float | None = None
         """What the way to the root carries, in bytes a second."""
+        self.room = 1 << 20
         self.start(now_s=990.0)
         self.tick(now_s=990.0)
 
@@ -36,7 +37,7 @@ class EdgeSite:
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        self.edge.tick(now_s=now_s, room=lambda query: 1 << 20, rate=lambda query: self.rate)
+        self.edge.tick(now_s=now_s, room=lambda query: self.room, rate=lambda query: self.rate)
         outputs = self.edge.take()
         while outputs:
             writes = [one for one in outputs if isinstance(one, CubeWrite)]

@@ -324,7 +324,7 @@ class Edge:
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
         for edge, state in zip(self._edges.values(), states, strict=True):
-            state.book.age_fresh(now_s - self._config.live_for_s)
+            state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)

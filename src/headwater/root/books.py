@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.summary import Merger, Summary
+from headwater.algebra.summary import Lane, Merger, Summary
 from headwater.algebra.words.site_state import SiteState
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
@@ -27,6 +27,7 @@ from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswer
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
 from headwater.root.said.ack_maker import AckMaker
+from headwater.root.said.arrival_ages import ArrivalAges
 from headwater.root.said.share_book import ShareBook
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.site_clocks import SiteClocks
@@ -84,6 +85,7 @@ class Books:
         )
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
+        self.ages = ArrivalAges()
         self.kept = 0
         """The number of the newest kept summary."""
         self.sealed_through = self.table.sealed_through
@@ -101,8 +103,17 @@ class Books:
             return
         self.table.settings = settings
         self.windows.alter(settings)
+        self.mark_all()
+
+    def mark_all(self) -> None:
+        """Whatever is said of any window may be another now."""
         for number in self.windows.windows:
             self.answers.mark(number)
+
+    def note_age(self, summary: Summary) -> None:
+        """Where keys may leave before the close, sites go by how long that takes."""
+        if summary.lane is Lane.LIVE and self.query.round_count > 1:
+            self.ages = self.ages.with_(summary.age_s)
 
     def notice(self, kind: str, text: str, *, count: int = 1) -> None:
         """Counted always, told at the first and then at every doubling."""

@@ -106,6 +106,7 @@ class Root:
         if not self.intake.is_possible(summary):
             return
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
+        self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
@@ -187,6 +188,7 @@ class Root:
             agreed=books.agreements.take_told(),
             wanted=books.replacing.wanted(number=number, now_s=now_s),
             shares=books.shares.tables,
+            travel_s=books.ages.usual_s,
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,

@@ -243,6 +243,48 @@ def test_a_root_that_began_anew_is_not_told_that_an_open_pane_is_closed(site: Si
     assert site.of(121)[-1].coverage.parts[0].closed_at == 3
 
 
+def hear_travel(site: Site, travel_s: float, *, now_s: float) -> None:
+    head = Acknowledgement(QUERY, 1, 1, done_through=0, listed=((0, 10),), travel_s=travel_s)
+    site.edge.receive_ack(with_leaves(head), now_s=now_s)
+
+
+@pytest.mark.parametrize(("travel_s", "are_cut"), [(14.0, True), (16.0, False)])
+def test_nothing_leaves_early_that_is_too_late_for_the_first_answer(
+    site: Site, travel_s: float, are_cut: bool
+) -> None:
+    """The first window with the pane ends with it, at 1220, and is answered ten seconds later."""
+    learn(site)
+    hear_travel(site, travel_s, now_s=1_214.0)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert bool(site.cuts) is are_cut
+
+
+@pytest.mark.parametrize(("travel_s", "lane"), [(3.0, Lane.LIVE), (7.5, Lane.BACKLOG)])
+def test_what_can_t_arrive_for_the_first_answer_makes_way_for_later_panes(
+    site: Site, travel_s: float, lane: Lane
+) -> None:
+    site.room = 0
+    site.batch(121, *PAGES, now_s=1_221.0)
+    hear_travel(site, travel_s, now_s=1_222.0)
+    site.read(now_s=1_222.2)
+    assert site.of(121) == []
+    site.room = 1 << 20
+    site.tick(now_s=1_224.0)
+    assert [one.lane for one in site.of(121)] == [lane]
+
+
+def test_where_nothing_leaves_early_updates_are_live_as_long_as_ever(site: Site) -> None:
+    site.query = msgspec.structs.replace(site.query, tolerance=msgspec.UNSET, rounds=msgspec.UNSET)
+    site.start(now_s=1_000.0)
+    site.room = 0
+    site.batch(121, *PAGES, now_s=1_221.0)
+    hear_travel(site, 9.0, now_s=1_222.0)
+    site.read(now_s=1_222.2)
+    site.room = 1 << 20
+    site.tick(now_s=1_240.0)
+    assert [one.lane for one in site.of(121)] == [Lane.LIVE]
+
+
 def test_clocks_that_are_set_repeat_no_round(site: Site) -> None:
     learn(site)
     site.batch(121, *PAGES, now_s=1_215.1)

@@ -152,6 +152,9 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     """Bits and ``held`` speak of all updates of a first close, of panes that have several, too."""
     shares: tuple[ShareTable, ...] = ()
     """Of absolute bounds, the newest that were dealt out, by their panes; none: none move."""
+    travel_s: float | None = None
+    """How old live summaries are on arrival, all but one in twenty; None: not known, or of no use
+    to the query's sites."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -56,6 +56,7 @@ def apply_ack(
     sites_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
     state.hear_others(sites_s, now_s=now_s)
     state.hear_awaited(ack.awaited_from)
+    edge.early.travel_s = ack.travel_s
     leaf = ack.leaf_of(telling.ordinal)
     if leaf is None and (state.book.flights or state.book.doubtful):
         telling.speak_again()

@@ -55,6 +55,8 @@ class EarlyRounds:
         """Of the newest pane that was closed, had nothing left early."""
         self._rate: float | None = None
         """Of the way to the root, in bytes a second, as it was told last."""
+        self.travel_s: float | None = None
+        """How long summaries take to the root, as it told last."""
         self.keys_sent = 0
         """Each time counted."""
         self.keys_again = 0
@@ -158,7 +160,7 @@ class EarlyRounds:
             keys = book.take(
                 int(self._budget_bytes(pane, book, rate, time_s)),
                 now_s=time_s,
-                ahead_bytes=rate * max(0.0, self._start_s(pane) + self._pane_s - time_s),
+                ahead_bytes=rate * max(0.0, self._ahead_until_s(pane) - time_s),
                 keys_min=self._state.config.early_keys_min,
             )
             if len(keys):
@@ -179,12 +181,38 @@ class EarlyRounds:
         state, at = self._state, self._round_at(pane, read_s)
         if state.book.updates_of(pane) >= EARLY_UPDATES_MAX:
             return False
-        is_busy = pane in state.book.cutting or pane in state.book.making
+        is_late = time_s + (self.travel_s or 0.0) > self._answered_s(pane)
+        is_busy = is_late or pane in state.book.cutting or pane in state.book.making
         is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
         if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:
             return False
         self._rounds_done[pane] = at
         return True
+
+    def live_s(self) -> float:
+        """For so long after its close a pane's updates are live. Where nothing leaves early, as the
+        configuration says; otherwise as long as they can arrive for the first answer. What is left
+        then makes way for the panes that come after."""
+        state, live_for_s = self._state, self._state.config.live_for_s
+        if not self.is_used:
+            return live_for_s
+        answered_s = state.settings.newest.deadline_s + state.query.window.slide_us / MICROS
+        left_s = answered_s - self._pane_s - state.query.timing.disorder_s - (self.travel_s or 0.0)
+        return max(0.0, min(live_for_s, left_s))
+
+    def _answered_s(self, pane: int) -> float:
+        """When the first window that has the pane is answered at the latest."""
+        window = self._state.query.window
+        end_us = window.window_end_us(window.windows_of(pane).start)
+        return end_us / MICROS + self._state.settings.at(pane).deadline_s
+
+    def _ahead_until_s(self, pane: int) -> float:
+        """Up to when what the way carries counts: to the close where an error is bounded; else as
+        long as something can arrive for the first answer."""
+        closed_s = self._start_s(pane) + self._pane_s
+        if self._state.query.tolerates is not None:
+            return closed_s
+        return max(closed_s, self._answered_s(pane) - (self.travel_s or 0.0))
 
     def _budget_bytes(self, pane: int, book: KeyBook, rate: float, time_s: float) -> float:
         """As far as the flush would last too long, and as much as the way carries in a round."""

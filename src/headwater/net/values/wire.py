@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain, pairwise
+from math import ceil
 from typing import Annotated, TypeAlias, cast
 
 import msgspec
@@ -228,6 +229,8 @@ class WireAckLeaf(_LeafWithoutRounds, frozen=True, array_like=True):
     """(pane, first update, how many follow it, sites of this leaf)"""
 
 
+TRAVEL_PARTS = 20
+TRAVEL_MAX = 1 << 16
 WireLevels: TypeAlias = Annotated[
     tuple[tuple[Number, Bits], ...], Meta(max_length=SHARE_LEVELS_MAX)
 ]
@@ -262,6 +265,8 @@ class _HeadOfSeveral(_HeadOfFirsts, frozen=True, array_like=True):
 
 class WireAckHead(_HeadOfSeveral, frozen=True, array_like=True):
     shares: Annotated[tuple[WireShares, ...], Meta(max_length=TABLES_TOLD_MAX)] = ()
+    travel: Annotated[int, Meta(ge=0, le=TRAVEL_MAX)] | None = None
+    """In parts of a second (``TRAVEL_PARTS``), rounded up."""
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -486,13 +491,15 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
-    if not ack.tells_several and not ack.shares:
+    has_more = bool(ack.shares) or ack.travel_s is not None
+    if not ack.tells_several and not has_more:
         return cast(WireAckHead, head)  # as it is read, and a byte shorter
     several = _HeadOfSeveral(**msgspec.structs.asdict(head), tells_several=ack.tells_several)
-    if not ack.shares:
+    if not has_more:
         return cast(WireAckHead, several)
     shares = tuple(_wire_shares(table) for table in ack.shares)
-    return WireAckHead(**msgspec.structs.asdict(several), shares=shares)
+    travel = None if ack.travel_s is None else min(TRAVEL_MAX, ceil(ack.travel_s * TRAVEL_PARTS))
+    return WireAckHead(**msgspec.structs.asdict(several), shares=shares, travel=travel)
 
 
 def _wire_shares(table: ShareTable) -> WireShares:
@@ -575,6 +582,7 @@ def checked_ack(
         awaited_from=wire.awaited_from,
         tells_several=wire.tells_several,
         shares=tuple(map(_checked_shares, wire.shares)),
+        travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

@@ -169,6 +169,7 @@ class AckMaker:
         asked: tuple[Asked, ...] = (),
         wanted: tuple[PaneHeld, ...] = (),
         shares: tuple[ShareTable, ...] = (),
+        travel_s: float | None = None,
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -197,6 +198,7 @@ class AckMaker:
             awaited_from=awaited_from,
             tells_several=bool(self._several),
             shares=shares,
+            travel_s=travel_s,
         )
         return with_leaves(
             head,

@@ -79,6 +79,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.disputed,
             self.alarms,
             self.alarm_count,
+            self.withheld,
         )
 
 
@@ -101,6 +102,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.disputed,
         envelope.alarms,
         envelope.alarm_count,
+        envelope.withheld,
     )
 
 
@@ -296,13 +298,17 @@ def _signature(
     disputed: tuple[DisputedSite, ...],
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
+    withheld: StatedErrors,
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
-    Nor is an alarm that is raised again, in other words."""
+    Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
+    rows; where nothing was kept back, what was asked changes nothing."""
     panes: dict[str, Ranges] = {}
     for one in missing:
         panes[one.site] = ranges.union(panes.get(one.site, ()), one.panes)
     named = tuple(sorted(panes.items()))
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
-    return hash((covered, named, missing_count, is_exact, is_final, damaged, doubts, raised))
+    stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
+    return hash(said)
