@@ -170,6 +170,8 @@ def _stated(scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     withheld = reduce(merge_remainders, map(_withheld, boards, by_pane), nothing)
+    if not withheld and not any(by_pane):
+        return NONE_STATED
     asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
     return stated_errors(asked, withheld)
 
