@@ -7,7 +7,8 @@ import sys
 
 ORDER = (
     "site_pipeline", "formats", "light_load", "reading_ways", "agent_footprint", "merge", "wire",
-    "site_parts", "outbox", "states", "cdn_queries", "sliding", "catch_up", "cluster_cost", "scale",
+    "site_parts", "outbox", "cube_rounds", "states",
+    "cdn_queries", "sliding", "catch_up", "cluster_cost", "scale",
 )  # fmt: skip
 
 

@@ -53,8 +53,8 @@ class LoopOnly:
         )
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
         edges = (
-            SimpleNamespace(early_keys=30, early_again=4),
-            SimpleNamespace(early_keys=1, early_again=0),
+            SimpleNamespace(early_keys=30, early_again=4, withheld_keys=5, flush_s=0.25),
+            SimpleNamespace(early_keys=1, early_again=0, withheld_keys=2, flush_s=1.5),
         )
         progress = SimpleNamespace(roots=roots, edge=edges)
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
@@ -108,6 +108,8 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert "headwater_publications_total 9.0" in text
     assert "headwater_early_keys_total 31.0" in text
     assert "headwater_early_keys_again_total 4.0" in text
+    assert "headwater_withheld_keys_total 7.0" in text
+    assert "headwater_flush_seconds 1.5" in text
     assert "headwater_groups_left_out_total 4.0" in text
     assert "headwater_late_seconds_total 12.5" in text or "headwater_late_seconds 12.5" in text
     assert "headwater_awake_share 0.5" in text

@@ -73,6 +73,18 @@ def test_a_restart_keeps_them(world: World) -> None:
     assert altered.settings.number_at(9) == 1
 
 
+def test_a_restart_keeps_them_of_a_query_that_is_suspended(world: World) -> None:
+    """What was kept back by them may still have to follow."""
+    give(world, first_pane=9)
+    world["s1"].node.suspend(ID, "it takes more than its share", now_s=world.now_s)
+    world.run(20.0)
+    world["s1"].effects.clear()
+    world["s1"].start()
+    assert not world["s1"].node.edge.is_running(ID)
+    *_, altered = world["s1"].of(do.Altered)
+    assert altered.settings.number_at(9) == 1
+
+
 def test_the_settings_of_an_install_are_its_own() -> None:
     settings = Settings.of(make_query())
     assert settings.on(make_query()) == make_query()

@@ -13,6 +13,7 @@ from headwater.algebra.rows.columns import Partial
 from headwater.algebra.summary import Summary
 from headwater.plan.query import Query
 from headwater.root.said.view import explain
+from headwater.root.said.withheld import in_short
 
 LIFE = 77
 KEPT = Remainder(largest=3.0, total=5.0, keys=2, of=100.0)
@@ -58,6 +59,21 @@ def test_an_answer_states_what_was_kept_back_and_is_not_exact(finally_: Finally)
     assert stated.is_kept
     assert envelope.withheld.keys == 2
     assert envelope.withheld.follows is (finally_ is Finally.EXACT)
+
+
+def test_where_nothing_was_kept_back_the_bound_is_said_all_the_same() -> None:
+    query = query_with(Finally.BOUNDED, 0.1)
+    root = asked(query)
+    for site in (0, 1):
+        root.receive(whole(query, 0, site, [site], of=LIFE), now_s=11.0)
+    root.work(now_s=12.0)
+    envelope = root.newest(0).envelope
+    assert envelope.exact
+    assert not envelope.withheld
+    said = in_short(envelope.withheld)
+    (bound,) = said["bound"]
+    assert (bound["asked"], bound["reached"], bound["is_kept"]) == ("10 % of total", 0.0, True)
+    assert (said["withheld_keys"], said["uncertain"]) == (0, [])
 
 
 def test_a_bound_that_is_not_reached_is_missed_openly() -> None:

@@ -54,6 +54,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     standing: int = 0
     early_keys: int = 0
     early_again: int = 0
+    withheld_keys: int = 0
+    flush_s: float = 0.0
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -167,6 +169,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         standing=sum(one.alarms for one in roots),
         early_keys=sum(one.early_keys for one in edges),
         early_again=sum(one.early_again for one in edges),
+        withheld_keys=sum(one.withheld_keys for one in edges),
+        flush_s=max((one.flush_s for one in edges), default=0.0),
     )
 
 
@@ -339,6 +343,16 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_early_keys_again",
         "Of those, keys of closed panes that had left before in the same pane",
         value=snapshot.early_again,
+    )
+    yield CounterMetricFamily(
+        "headwater_withheld_keys",
+        "Keys that were kept back at the close of their pane, each time counted",
+        value=snapshot.withheld_keys,
+    )
+    yield GaugeMetricFamily(
+        "headwater_flush_seconds",
+        "What was left at the close of the newest pane takes the way so long, of the slowest query",
+        value=snapshot.flush_s,
     )
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications

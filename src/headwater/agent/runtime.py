@@ -28,6 +28,7 @@ import structlog
 from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.answers.answers_shell import AnswersShell
+from headwater.agent.budget_book import BudgetBook
 from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
 from headwater.agent.input.fill_places import fill_places
@@ -42,6 +43,7 @@ from headwater.node.node import Node
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
+from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Command, Install
 from headwater.plan.duty import Admit, Duty
 from headwater.plan.notice import Notice
@@ -115,6 +117,9 @@ class SiteRuntime:
             signatures=network.signatures,
         )
         network.share_by(self.node.peer.shares)
+        self.budgets = BudgetBook(site, roster, settings.node.budgets, link_count=settings.trees)
+        self.budgets_change = asyncio.Lock()
+        """Held while one is looked at and written down."""
         self.notices: deque[Notice] = deque(maxlen=NOTICES_MAX)
         self.notice_counts: Counter[str] = Counter()
         self.failure = ""
@@ -213,8 +218,32 @@ class SiteRuntime:
             unread_ledgers=unread,
             now_s=self.now_s(),
         )
+        self._restore_budgets()
         await self._do_effects(self.node.take())
         self.feeder.commanded = self.node.peer.commanded()
+
+    def take_budget(self, budget: SiteBudget) -> None:
+        """An operator has commanded it, and it is on the disk."""
+        self.budgets.take(budget)
+        self._use_budgets()
+
+    def _restore_budgets(self) -> None:
+        """What was commanded in former lives, if it is still an operator's and can be kept."""
+        signatures, good = self.network.signatures, []
+        for one in self.stores.commands.budgets():
+            if signatures.is_command_of(one.operator, one, is_counted=True):
+                good.append(one)
+            else:
+                text = f"the budget of {one.to or 'all links'}, commanded by {one.operator[:80]!r}"
+                self.note("agent", "budget left alone", f"{text}: no signature holds")
+        for fault in self.budgets.restore(good):
+            self.note("agent", "budget left alone", fault)
+        self._use_budgets()
+
+    def _use_budgets(self) -> None:
+        present = self.budgets.present
+        self.network.use_budgets(present)
+        self.node.peer.use_budgets(present)
 
     def _ledgers(self) -> tuple[list[RootKept], dict[str, str]]:
         """Of all queries that are answered here; and those that can't be read, and why."""

@@ -25,7 +25,7 @@ from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, EdgeRecord, QueryKept
+from headwater.edge.record import REFUSED, RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_report import suspend, take_past, take_report
@@ -45,6 +45,10 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     """That left before the close of their pane, in this life; each time counted."""
     early_again: int = 0
     """Of those, keys of closed panes that had left before in the same pane."""
+    withheld_keys: int = 0
+    """Kept back at closes, in this life; each time counted."""
+    flush_s: float = 0.0
+    """As in ``EarlyRounds``."""
 
 
 class Edge:
@@ -372,6 +376,11 @@ class Edge:
         """It is known, admitted, neither suspended nor at its end."""
         return query_id in self._edges and self._edges[query_id].state.record.is_running
 
+    def is_taken(self, query_id: str) -> bool:
+        """It is known and admitted, though it may be suspended or at its end: what it has may still
+        have to be sent."""
+        return query_id in self._edges and self._edges[query_id].state.record.status != REFUSED
+
     def in_the_way_of(self, query: Query) -> Query | None:
         """One that runs here over a source of the same name and of other records. A source is read
         once for all its queries, by its name, so the first one speaks for all of that name."""
@@ -388,6 +397,8 @@ class Edge:
                 len(state.book.repairs),
                 edge.early.keys_sent,
                 edge.early.keys_again,
+                state.book.withheld_keys,
+                edge.early.flush_s,
             )
             for edge in self._edges.values()
             for state in (edge.state,)

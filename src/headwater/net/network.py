@@ -18,6 +18,7 @@ import msgspec
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.transport.frames import Stream
 from headwater.overlay.links.byte_budget import Traffic
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.query_spending import QuerySpent
@@ -58,6 +59,9 @@ class Network(Protocol):
 
     def share_by(self, shares: QueryShares) -> None:
         """Queries share links by these from now on; called before ``start``."""
+
+    def use_budgets(self, budgets: LinkBudgets) -> None:
+        """They count from now on, for links that are open as well."""
 
     def send(self, to: str, message: Message, priority: int) -> bool:
         """False: it was not taken, and that was counted. Without a link it comes back with a

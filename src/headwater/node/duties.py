@@ -157,7 +157,7 @@ class Duties:
         root = self.roots.get(query_id)
         if root is not None:
             root.alter(self._admitted(install, Duty.ANSWER))
-        if self._edge.is_running(query_id):
+        if self._edge.is_taken(query_id):
             book = self._edge.alter(query_id, self._admitted(install, Duty.READ))
             if book is not None:
                 self._effects.append(do.Altered(query_id, book))
@@ -247,10 +247,11 @@ class Duties:
             refused = _unopened(error)
         if refused is not None:
             self._effects.append(Notice("edge", "refused", f"{query_id}: {refused}"))
-        elif self._edge.is_running(query_id):
-            install = self._peer.live_queries().get(query_id)
-            if install is not None:
-                self._alter(install)
+            return
+        install = self._peer.live_queries().get(query_id)
+        if install is not None:
+            self._alter(install)
+        if self._edge.is_running(query_id):
             self._effects.append(do.Installed(query, is_new))
 
     def tell_clocks(self, *, now_s: float) -> None:

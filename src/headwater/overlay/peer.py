@@ -263,6 +263,10 @@ class Peer:
 
     # What this agent's own edge, root and operators say.
 
+    def use_budgets(self, budgets: LinkBudgets) -> None:
+        """An operator has commanded others; heartbeats are stretched for them from the next on."""
+        self._neighbours.budgets = budgets
+
     def command(self, command: Command, *, now_s: float) -> str | None:
         """Given by an operator, numbered by this site: accept it and flood it, or say why not."""
         self._begin(now_s)

@@ -13,6 +13,7 @@ from headwater.algebra.summary import Summary
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
+from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Command, Count, Install
 
 T = TypeVar("T")
@@ -56,7 +57,9 @@ class Signatures(Protocol):
     def is_count_of(self, installer: str, count: Count, /) -> bool:
         """Whether this installer has said exactly that."""
 
-    def is_command_of(self, operator: str, command: Command, /, *, is_counted: bool) -> bool:
+    def is_command_of(
+        self, operator: str, command: Command | SiteBudget, /, *, is_counted: bool
+    ) -> bool:
         """Whether this operator has commanded exactly that. Of a command that is counted, also
         with a certificate that has ended since."""
 

@@ -103,6 +103,10 @@ class Books:
             return
         self.table.settings = settings
         self.windows.alter(settings)
+        self.mark_all()
+
+    def mark_all(self) -> None:
+        """Whatever is said of any window may be another now."""
         for number in self.windows.windows:
             self.answers.mark(number)
 

@@ -185,6 +185,8 @@ class Intake:
             self.table.greet(state.ordinal)
         for board in boards:
             self.touch(board, now_s=now_s)
+        if former is not None and former.state.settings != state.settings:
+            self._books.mark_all()  # what was kept back is stated by the weakest bound
         is_same = former is not None and former.state.incarnation == state.incarnation
         former_through = former.state.sealed_through if former and is_same else -FOREVER
         self._books.hear_state(state, now_s=now_s)

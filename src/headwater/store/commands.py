@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headwater.node.effects import CommandWrite, KeepCommand, KeepCounts, perform_all
+from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Count, Install
 from headwater.plan.flat_query import FlatQuery
 from headwater.store.disk import Disk
@@ -24,6 +25,7 @@ from headwater.store.manifest import Manifest, Schema
 T = TypeVar("T")
 SETTINGS_AT = 6
 """Where the settings stand in the word of who altered them."""
+_budgets = msgspec.msgpack.Decoder(SiteBudget)
 _counts = msgspec.msgpack.Decoder(Count)
 COMMANDS_SCHEMA = Schema(
     name="commands",
@@ -38,6 +40,7 @@ COMMANDS_SCHEMA = Schema(
             "CREATE TABLE counts (installer TEXT PRIMARY KEY, number INTEGER NOT NULL, "
             "count BLOB NOT NULL) WITHOUT ROWID",
         ),
+        ("CREATE TABLE budgets (link TEXT PRIMARY KEY, command BLOB NOT NULL) WITHOUT ROWID",),
     ),
 )
 
@@ -81,6 +84,23 @@ class CommandStore:
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?)",
             ((one.installer, one.number, msgspec.msgpack.encode(one)) for one in keep.counts),
         )
+
+    def keep_budget(self, budget: SiteBudget) -> None:
+        """By itself: what this agent may send, for one link or for all."""
+        if self._is_read_again:
+            with self._manifest.transaction():
+                word = msgspec.msgpack.encode(budget)
+                self._manifest.run(
+                    "INSERT OR REPLACE INTO budgets VALUES (?, ?)", (budget.to, word)
+                )
+
+    def budgets(self) -> list[SiteBudget]:
+        """The newest for each link, as far as they can be read."""
+        if self._manifest.is_untouched:
+            return []
+        rows = self._manifest.all("SELECT command FROM budgets ORDER BY link")
+        read = [_read(word, _budgets.decode) for (word,) in rows]
+        return [one for one in read if isinstance(one, SiteBudget)]
 
     def next_counter(self, site: str) -> int:
         """A number for a command of this site: higher than all before, also after a crash.

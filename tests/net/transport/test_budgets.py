@@ -208,3 +208,34 @@ def test_who_fails_at_its_turn_keeps_no_others_waiting() -> None:
         return failed
 
     assert asyncio.run(test()) == ["closed"]
+
+
+def test_a_budget_that_is_commanded_counts_for_links_that_are_open(live: Any, kit: Any) -> None:
+    """And is taken away again, with what waited for it."""
+
+    async def test(federation: Any) -> None:
+        _, by_alpha = await federation.start("alpha")
+        bravo, by_bravo = await federation.start("bravo")
+        bravo.dial("alpha")
+        await by_bravo.until(lambda ear: ear.ups == ["alpha"])
+        for pane in range(20):
+            assert bravo.send("alpha", a_random_summary(kit, pane, size_bytes=10_000), LIVE)
+        await by_alpha.until(lambda ear: len(ear.messages) == 20)
+        assert bravo.stats().budget.bytes_per_s is None
+        bravo.use_budgets(LinkBudgets(agent=RATE))
+        for pane in range(20, 30):
+            assert bravo.send("alpha", a_random_summary(kit, pane, size_bytes=10_000), LIVE)
+        seen = await watched(bravo, by_alpha, lambda ear: len(ear.messages) == 30)
+        require_kept(seen, RATE, BURST + 1_500)
+        spent = sum(bravo.stats().links["alpha"].budget.spent_bytes.values())
+        assert 90_000 < spent < 160_000, "what went before is not charged"
+        for pane in range(30, 80):
+            assert bravo.send("alpha", a_random_summary(kit, pane, size_bytes=10_000), LIVE)
+        bravo.use_budgets(LinkBudgets())
+        await by_alpha.until(lambda ear: len(ear.messages) == 80)
+        assert bravo.stats().budget.bytes_per_s is None
+        after = sum(bravo.stats().links["alpha"].budget.spent_bytes.values())
+        assert after < spent + 50_000, "what waited has not gone by the former budget"
+        assert by_bravo.downs == []
+
+    live(test)

@@ -167,3 +167,19 @@ def test_where_nothing_was_kept_back_it_states_what_was_asked() -> None:
     assert not nothing
     assert list(nothing.all_lines()) == ["nothing kept back (error asked: n 2 % of total)"]
     assert list(stated_errors((), ()).all_lines()) == []
+
+
+def test_a_bound_that_changes_without_rows_is_a_revision() -> None:
+    """A site says later that it had gone by other settings: the weaker bound is stated then."""
+    query = a_query(allowing(0.2))
+    book = a_book(query, (0, Settings(tolerance=allowing(0.1))))
+    desk = a_desk(query, book, ((1, 0),), ())
+    assert answered(desk, query).withheld.columns[0].asked == "20 % of total"
+    desk.hear(state(query, 1, of=LIFE, number=2, settings=((1, 0),)), now_s=13.0)
+    desk.work(now_s=30.0)
+    newest = desk.newest(0).envelope
+    assert newest.revision == 2
+    assert newest.withheld.columns[0].asked == "10 % of total"
+    desk.hear(state(query, 1, of=LIFE, number=3, settings=((1, 0),)), now_s=31.0)
+    desk.work(now_s=60.0)
+    assert desk.newest(0).envelope.revision == 2, "and it is said once"

@@ -110,6 +110,9 @@ def test_keys_leave_at_the_end_of_a_round_and_the_close_says_how_many_updates_th
     assert sent.keys() & left.keys() == set()
     (kept,) = close.coverage.withheld
     assert (kept.total, kept.of) == (5.0, 405.0), "what has come of /0 since is within the error"
+    (progress,) = site.edge.progress()
+    assert progress.withheld_keys == 1, "of pane 121; none of pane 120 is within its error"
+    assert progress.early_keys == len(sent)
 
 
 def test_nothing_leaves_early_where_nobody_knows_what_the_link_carries(site: Site) -> None:
@@ -308,3 +311,17 @@ def test_restarts_make_no_more_early_updates_than_members_take(site: Site) -> No
         site.batch(121, *((f"{page}/{number}", n) for page, n in PAGES), now_s=now_s)
     lasts = [one.updates[-1][1] for one in site.of(121) if one.lane is Lane.LIVE]
     assert max(lasts) == EARLY_UPDATES_MAX
+
+
+def test_a_flush_is_as_long_as_what_is_left_at_the_close_takes_the_way(site: Site) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    early = site.edge.progress()[0].early_keys
+    site.read(now_s=1_222.2)
+    (progress,) = site.edge.progress()
+    assert 0 < early < len(PAGES)
+    assert progress.flush_s > 0.0
+    site.rate = SLOW * 4.0
+    site.batch(122, *PAGES, now_s=1_225.1)
+    site.read(now_s=1_232.2)
+    assert site.edge.progress()[0].flush_s < progress.flush_s

@@ -13,6 +13,7 @@ from store_kit import envelope_of, query_of, rows_of
 from headwater.algebra.words.site_state import PaneState
 from headwater.errors import StoreError
 from headwater.root.said.envelope import MissingSite
+from headwater.root.said.withheld import StatedError, StatedErrors, UncertainRows
 from headwater.store.results.publication import HEADER_SCHEMA, Published
 from headwater.store.results.results import ResultsReader, ResultsWriter
 
@@ -173,3 +174,16 @@ def test_a_committed_answer_that_was_removed_while_hidden_holds_up_nothing(direc
     writer.recover(committed_seq=seq)
     assert writer.publish([answer(6, ("/b", 2))]) == seq + 1
     assert [envelope.window for _, envelope in ResultsReader(directory).newest()] == [6]
+
+
+def test_headers_say_the_bound_and_what_is_not_sure(directory: Path) -> None:
+    near = UncertainRows("hits", 12.0, 1, 2)
+    column = StatedError("hits", "1 % of total", 5.0, 0.004, 9.0, True)
+    stated = StatedErrors((column,), keys=3, uncertain=near)
+    ResultsWriter(directory).publish([answer(5, ("/a", 1), withheld=stated), answer(6)])
+    bounded, plain = ResultsReader(directory).headers(1).to_pylist()
+    assert bounded["bound"] == [
+        {"column": "hits", "asked": "1 % of total", "reached": 0.004, "is_kept": True}
+    ]
+    assert (bounded["withheld_keys"], bounded["uncertain"]) == (3, [near.text()])
+    assert (plain["bound"], plain["withheld_keys"], plain["uncertain"]) == ([], 0, [])

@@ -14,6 +14,7 @@ import msgspec
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.altering import prepared_alter
+from headwater.agent.control.budgets import give_budget, prepared_budget
 from headwater.agent.control.comparing import compared
 from headwater.agent.control.explaining import explained
 from headwater.agent.control.giving import given, prepared, prepared_removal
@@ -111,6 +112,8 @@ REQUESTS: Mapping[str, _Request] = {
         api.StreamRequest, lambda here, asked: prepared_removal(here, asked.stream)
     ),
     api.PREPARE_ALTER: _Request(api.AlterRequest, prepared_alter),
+    api.PREPARE_BUDGET: _Request(NOTHING, lambda here, _: prepared_budget(here)),
+    api.GIVE_BUDGET: _Request(api.GiveBudget, give_budget),
     api.GIVE: _Request(api.GiveRequest, given),
     api.EXPLAIN: _Request(api.ExplainRequest, lambda here, asked: explained(here, asked.text)),
     api.STREAMS: _Request(api.StreamsRequest, _streams),

@@ -15,6 +15,8 @@ PREPARE = "prepare"
 PREPARE_REMOVAL = "prepare removal"
 PREPARE_ALTER = "prepare settings"
 GIVE = "give"
+PREPARE_BUDGET = "prepare budget"
+GIVE_BUDGET = "give budget"
 EXPLAIN = "explain"
 STREAMS = "streams"
 SITES = "sites"
@@ -229,6 +231,25 @@ class StreamsReply(msgspec.Struct, frozen=True):
     """That were answered there."""
     elsewhere: tuple[str, ...] = ()
     """Other agents at which streams are answered."""
+    budgets: tuple[str, ...] = ()
+    """Of the agent that answers: what counts before its file, a sentence for each."""
+
+
+class PreparedBudget(msgspec.Struct, frozen=True):
+    site: str
+    number: int
+    """Of the next command for what this agent may send."""
+
+
+class GiveBudget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    budget: SignedCommand
+
+
+class BudgetReply(msgspec.Struct, frozen=True):
+    commanded: tuple[str, ...]
+    """What counts before the agent's file, a sentence for each."""
+    present: str
+    """All budgets that count now, as text."""
 
 
 class SiteLine(msgspec.Struct, frozen=True):

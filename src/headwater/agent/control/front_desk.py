@@ -21,6 +21,7 @@ from headwater.errors import ConfigurationError, HeadwaterError, NotAuthorised
 from headwater.net.control.control import Caller
 from headwater.net.identity.identity import Identity, Role
 from headwater.net.values.words import alteration_in, query_in, removal_in
+from headwater.plan.altered.site_budget import SiteBudget, budget_in
 from headwater.plan.command import Alter, Remove
 from headwater.plan.query import Query
 
@@ -28,8 +29,10 @@ OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
 OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)
-PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_REMOVAL, api.PREPARE_ALTER)
+PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_BUDGET, api.PREPARE_REMOVAL, api.PREPARE_ALTER)
 
+ALL_CHANGES = (Right.INSTALL, Right.REMOVE)
+"""Of any stream."""
 Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
 Compile = Callable[[str], list[Query]]
 Live = Callable[[], list[Query]]
@@ -80,6 +83,8 @@ class FrontDesk:
         if name == api.GIVE:
             self._require_given(_given(payload), caller)
             return
+        if name == api.GIVE_BUDGET:
+            self._require_budget(payload, caller)
         for asked in self._asked_for(name, payload):
             _refuse_for(self._rights.objection(who, asked))
 
@@ -96,7 +101,14 @@ class FrontDesk:
         if name in (api.PREPARE, api.COMPARE):
             queries = self._compiled(str(payload.get("text", "")))
             return _of(Right.INSTALL, queries) or [Asked(Right.INSTALL)]
-        return [Asked(right) for right in (Right.INSTALL, Right.REMOVE)]
+        return [Asked(right) for right in ALL_CHANGES]
+
+    def _require_budget(self, payload: dict[str, Any], caller: Caller) -> None:
+        """Whoever has signed it, if that is another: it holds for all streams."""
+        operator = _budget_of(payload).operator
+        signer = Identity(caller.identity.federation, Role.OPERATOR, operator)
+        for right in ALL_CHANGES:
+            _refuse_for(self._rights.objection(signer, Asked(right)))
 
     def _require_given(self, given: Given, caller: Caller) -> None:
         """Of whoever brings a command, and of whoever has signed it, if that is another: whether
@@ -174,7 +186,7 @@ class FrontDesk:
         if self._audit is None:
             return
         is_change = outcome == DONE and name not in (*READS, *PREPARES)
-        what = _given_as_text(payload) if name == api.GIVE else payload
+        what = GIVEN_AS_TEXT[name](payload) if name in GIVEN_AS_TEXT else payload
         one = entry(caller, name, what, outcome=outcome, at_s=self._now_s())
         self._audit.add(one, is_change=is_change)
 
@@ -200,6 +212,21 @@ def _given(payload: dict[str, Any]) -> Given:
     return Given(installs, tuple(removals), tuple(alters))
 
 
+def _budget_of(payload: dict[str, Any]) -> SiteBudget:
+    try:
+        return budget_in(msgspec.convert(payload, api.GiveBudget).budget.word)
+    except msgspec.MsgspecError as error:
+        raise ConfigurationError(f"budget: wanted one as it was prepared, {error}") from None
+
+
+def _budget_as_text(payload: dict[str, Any]) -> dict[str, Any]:
+    try:
+        budget = _budget_of(payload)
+    except HeadwaterError:
+        return {}
+    return msgspec.to_builtins(msgspec.structs.replace(budget, proof=None))  # type: ignore[no-any-return]
+
+
 def _given_as_text(payload: dict[str, Any]) -> dict[str, Any]:
     try:
         given = _given(payload)
@@ -222,6 +249,10 @@ def _given_as_text(payload: dict[str, Any]) -> dict[str, Any]:
             for one in given.alters
         ],
     }
+
+
+GIVEN_AS_TEXT = {api.GIVE: _given_as_text, api.GIVE_BUDGET: _budget_as_text}
+"""What is written down of what was signed."""
 
 
 def _refuse_for(objection: str | None) -> None:

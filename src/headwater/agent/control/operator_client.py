@@ -19,6 +19,7 @@ from headwater.net.identity.signing import OperatorSignature
 from headwater.net.values.words import alteration_in, query_in, removal_in
 from headwater.plan.altered.dealing import undealt
 from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX, Settings
+from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Alter, Command, Install
 from headwater.plan.query import Query
 from headwater.sql.alter import file_with, merged_options, written_options
@@ -112,6 +113,17 @@ def _require_asked(
         )
 
 
+async def command_budget(
+    ask: Ask, to: str, bytes_per_s: float | None, signature: OperatorSignature, *, by_file: bool
+) -> api.BudgetReply:
+    """What the agent that is asked may send, to one neighbour or over all links."""
+    prepared = msgspec.convert(await ask(api.PREPARE_BUDGET, {}), api.PreparedBudget)
+    budget = SiteBudget(prepared.site, to, prepared.number, bytes_per_s, by_file)
+    request = api.GiveBudget(_signed(signature, budget))
+    reply = await ask(api.GIVE_BUDGET, msgspec.to_builtins(request))
+    return msgspec.convert(reply, api.BudgetReply)
+
+
 async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> api.RunReply:
     """Install a stream anew as it was written. What is signed is a new command of this operator, so
     it must at least be for that stream and no other; ``headwater explain`` shows the rest."""
@@ -130,7 +142,7 @@ async def _give(ask: Ask, request: api.GiveRequest) -> Any:
     return await ask(api.GIVE, msgspec.to_builtins(request))
 
 
-def _signed(signature: OperatorSignature, command: Command) -> api.SignedCommand:
+def _signed(signature: OperatorSignature, command: Command | SiteBudget) -> api.SignedCommand:
     proof = signature.sign(command).proof
     assert proof is not None, "it has been signed a moment ago"
     return api.SignedCommand(proof.word, proof.signature, proof.key, proof.certificate)

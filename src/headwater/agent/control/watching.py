@@ -17,6 +17,7 @@ from headwater.algebra.rows.python_values import python_values
 from headwater.plan.query import Query
 from headwater.root.said.awaited import awaited_window
 from headwater.root.said.envelope import Envelope
+from headwater.root.said.withheld import in_short
 from headwater.shown_text import shown_line
 from headwater.store.results.results import ResultsReader
 
@@ -95,7 +96,8 @@ def _waits(runtime: SiteRuntime, query: Query) -> api.WaitEvent:
 def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
     rows = reader.answer(seq, envelope)
     found = () if rows is None else tuple(_rows(rows))
-    return plain(api.AnswerEvent(msgspec.to_builtins(envelope), found))
+    header = msgspec.to_builtins(envelope) | in_short(envelope.withheld)
+    return plain(api.AnswerEvent(header, found))
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:

@@ -6,8 +6,9 @@ from headwater.agent.control.control_api import SiteLine
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.coordinate import Coordinate
-from headwater.net.network import NO_BUDGET, BudgetStats, LinkStats
+from headwater.net.network import NO_BUDGET, BudgetStats, LinkStats, NetworkStats
 from headwater.overlay.links.query_spending import QuerySpent
+from headwater.plan.altered.site_budget import ALL_LINKS
 from headwater.root.said.view import site_offsets_s, sites_ahead
 
 
@@ -38,10 +39,23 @@ def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
                 place=_place_text(places.get(site.name)),
                 clock_ms=clocks.get(site.name),
                 fenced=fenced.get(site.name, 0),
-                sending=sending_text(network.budget if state == "here" else _budget_of(link)),
+                sending=_sending(runtime, site.name, network, link),
             )
         )
     return tuple(lines)
+
+
+def _sending(runtime: SiteRuntime, site: str, network: NetworkStats, link: LinkStats | None) -> str:
+    """With what the file says, where a command counts before it."""
+    is_here = site == runtime.site
+    told = sending_text(network.budget if is_here else _budget_of(link))
+    of_file = runtime.budgets.file_text(ALL_LINKS if is_here else site)
+    if not of_file:
+        return told
+    if not told:
+        rate = runtime.budgets.present.to.get(site)
+        told = "no limit" if rate is None else _used_text(0.0, rate)
+    return f"{told} ({of_file})"
 
 
 def _budget_of(link: LinkStats | None) -> BudgetStats:

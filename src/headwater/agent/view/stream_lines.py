@@ -53,6 +53,7 @@ def streams_reply(
         asked=runtime.site,
         former=former_lines(runtime) if former else (),
         elsewhere=roots_elsewhere(runtime),
+        budgets=tuple(runtime.budgets.texts()),
     )
 
 

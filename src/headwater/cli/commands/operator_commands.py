@@ -1,5 +1,5 @@
-"""What operators ask a running federation: streams, sites, watch, why, alarms, remove, resume and
-alter."""
+"""What operators ask a running federation: streams, sites, watch, why, alarms, remove, resume,
+alter and budget."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from headwater.agent.control import control_api as api
+from headwater.algebra.byte_rate import bytes_per_s_of
 from headwater.cli.show.output import (
     Listing,
     ListingOutput,
@@ -56,7 +57,7 @@ R = TypeVar("R")
 
 
 def add_to(app: typer.Typer) -> None:
-    for command in (streams, sites, watch, why, alarms, remove, resume, alter):
+    for command in (streams, sites, watch, why, alarms, remove, resume, alter, budget):
         app.command(command.__name__)(command)
 
 
@@ -93,6 +94,8 @@ def streams(
     none = "no streams; install some with: headwater run FILE"
     listing = listing_of(api.StreamLine, reply.streams, none=none, seldom=TROUBLES)
     print_listing(listing, output)
+    for text in reply.budgets:
+        say(text)
 
 
 def _print_former(reply: api.StreamsReply, output: OutputFormat | None) -> None:
@@ -254,6 +257,46 @@ def print_altered(found: tuple[api.Altered, ...], stream: str, output: OutputFor
         say(f"{stream} goes on: no window is lost, and a site that hears late goes by it later")
     else:
         say(f"nothing is changed: {stream} runs with these settings already")
+
+
+def budget(
+    place: Annotated[
+        str, typer.Argument(help="A site, or SITE:NEIGHBOUR for what it sends to one neighbour.")
+    ],
+    rate: Annotated[
+        list[str], typer.Argument(help="200 kbit/s; none: no limit; file: as its file says.")
+    ],
+    federation: Federation = None,
+) -> None:
+    """Change what a site may send, while it runs, over all its links or to one neighbour.
+
+    It holds until another one is commanded, also after a restart, before what the site's file says.
+    """
+    from headwater.agent.control.operator_client import command_budget
+    from headwater.cli.reach import command
+
+    site, _, to = place.partition(":")
+    if not site or place.count(":") > 1 or (":" in place and not to):
+        raise ConfigurationError(f"budget: wanted SITE or SITE:NEIGHBOUR, got {place!r}")
+    word = " ".join(rate).strip()
+    bytes_per_s = None if word in ("none", "file") else _rate(word)
+    reply = command(
+        federation,
+        site,
+        lambda ask, sign: command_budget(ask, to, bytes_per_s, sign, by_file=word == "file"),
+    )
+    say(f"{site}: {reply.present}")
+    for text in reply.commanded:
+        say(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        return bytes_per_s_of(text)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"budget: wanted a rate, none (no limit) or file (as the site's file says): {error}"
+        ) from error
 
 
 def read_sql(file: Path) -> str:

@@ -59,6 +59,9 @@ class EarlyRounds:
         """How long summaries take to the root, as it told last."""
         self.keys_sent = 0
         """Each time counted."""
+        self.flush_s = 0.0
+        """What was left to send of the newest pane at its close takes the way so long; 0.0 also
+        where nobody knows what that carries."""
         self.keys_again = 0
         """Of them those that had left before in the same pane."""
 
@@ -102,6 +105,7 @@ class EarlyRounds:
             book.close()
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
+            self.flush_s = book.left_bytes() / self._rate if self._rate else 0.0
             self._tell_flush(book.key_count * book.row_bytes())
             book.end(totals_sent=np.zeros(self._column_count))
 

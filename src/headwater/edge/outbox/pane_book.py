@@ -62,6 +62,8 @@ class PaneBook:
         """Panes with at least one update."""
         self.same = IntervalSet()
         """Of a state query: panes that have the same rows as the pane before them."""
+        self.withheld_keys = 0
+        """Kept back at closes in this life, each time counted."""
         self.fresh: dict[int, Unsent] = {}
         """Made and not sent, closed a short time ago; in the order of their closes."""
         self.flights: dict[int, dict[int, float]] = {}
@@ -125,6 +127,7 @@ class PaneBook:
         self.early.pop(pane, None)
         if done.withheld:
             self.withheld[pane] = (updates, done.withheld)
+            self.withheld_keys += max(one.keys for one in done.withheld)
             if owes_rest:
                 self.owing[pane] = None
         if updates >= done.first_update:

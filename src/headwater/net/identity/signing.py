@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import msgspec
 from cryptography.exceptions import InvalidSignature
@@ -35,8 +35,10 @@ from headwater.net.values.words import (
     state_word,
     update_word,
 )
-from headwater.plan.command import Alter, Command, Count, Install
+from headwater.plan.altered.site_budget import SiteBudget
+from headwater.plan.command import Alter, Command, Count, Install, Remove
 
+Given = TypeVar("Given", Install, Remove, Alter, Command, SiteBudget, Command | SiteBudget)
 KEY_BYTES = 8
 """Of a digest, what stands for a key. Two keys with the same ones make signatures invalid, never
 valid: the signature itself is looked at in any case."""
@@ -54,11 +56,14 @@ class Kind(StrEnum):
     COUNT = "count"
     COMMAND = "command"
     SETTINGS = "settings"
+    BUDGET = "budget"
     ROSTER = "roster"
 
 
-def kind_of(command: Command) -> Kind:
+def kind_of(command: Command | SiteBudget) -> Kind:
     """Of a kind of their own: read as a removal, the words of settings would be one."""
+    if isinstance(command, SiteBudget):
+        return Kind.BUDGET
     return Kind.SETTINGS if isinstance(command, Alter) else Kind.COMMAND
 
 
@@ -147,7 +152,7 @@ class OperatorSignature:
         self.operator = operator
         self._signer = Signer(federation, lambda: own)
 
-    def sign(self, command: Command) -> Command:
+    def sign(self, command: Given) -> Given:
         named = msgspec.structs.replace(command, operator=self.operator)
         proof = self.prove(kind_of(named), command_word(named))
         return msgspec.structs.replace(named, proof=proof)
@@ -226,7 +231,9 @@ class KeySignatures:
     def is_count_of(self, installer: str, count: Count) -> bool:
         return self._is_by(installer, Kind.COUNT, count.proof, self._others.of)
 
-    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+    def is_command_of(
+        self, operator: str, command: Command | SiteBudget, *, is_counted: bool
+    ) -> bool:
         key_of = partial(self._others.of_operator, is_counted=is_counted)
         return self._is_by(operator, kind_of(command), command.proof, key_of)
 

@@ -134,6 +134,13 @@ class MemoryLink:
         self._await_arrival()
         self._write_soon()
 
+    def use_gate(self, gate: Gate | None, budget: float | None) -> None:
+        """Another budget counts from now on, or none."""
+        if self._gate is not None:
+            self._gate.leave()
+        self._gate, self._load.budget = gate, budget
+        self._write_soon()
+
     def close(self) -> list[Message]:
         """What surely was not taken; what is on the wire is lost."""
         self._is_open = False

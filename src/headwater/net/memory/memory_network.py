@@ -169,6 +169,14 @@ class MemoryNetwork:
     def share_by(self, shares: QueryShares) -> None:
         self._pacer.spending.shares = shares
 
+    def use_budgets(self, budgets: LinkBudgets) -> None:
+        if budgets != self._pacer.budgets:
+            self._pacer.use(budgets)
+            for site, link in self._links.items():
+                if isinstance(link, MemoryLink):
+                    gate = self._pacer.gate(site, self._counters[site])
+                    link.use_gate(gate, budgets.of(site))
+
     def dial(self, site: str) -> None:
         if site in self._links or site in self._dialling:
             return

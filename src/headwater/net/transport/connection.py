@@ -86,6 +86,18 @@ class Connection(asyncio.Protocol):
         _loop().call_soon(self._deliver)
         self.pump_soon()
 
+    def use_gate(self, gate: Gate | None) -> None:
+        """On a connection that is a link's already."""
+        if self._transport is None:
+            return
+        if self._gate is not None:
+            self._gate.flush()
+            self._gate.leave()
+        self._gate = gate
+        if gate is not None:
+            gate.begin(self.extra("socket"), is_new=False)
+        self.pump_soon()
+
     def count_into(self, counters: LinkCounters) -> None:
         """From here on bytes are counted there, and so are those that have passed before."""
         counters.sent_bytes += self._counters.sent_bytes

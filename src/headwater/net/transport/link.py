@@ -95,6 +95,13 @@ class Link:
             queued_by=lambda: sides[1].queue.queued_by,
         )
 
+    def use_gates(self, pacer: Pacer) -> None:
+        """Other budgets count from now on, or none."""
+        self._gates = tuple(pacer.gate(self.site, self._counters) for _ in self._sides)
+        for side, gate in zip(self._sides, self._gates, strict=True):
+            side.connection.use_gate(gate)
+        self._load.budget = pacer.budgets.of(self.site)
+
     async def run(self) -> BaseException | None:
         """Carries messages until either connection ends; says why it did, if there is a reason."""
         for side, gate in zip(self._sides, self._gates, strict=True):

@@ -36,7 +36,7 @@ class LoadMeter:
         self._queued_bytes = queued_bytes
         self._tell = tell
         self._queue_s_max = queue_s_max
-        self._budget = budget
+        self.budget = budget
         self._seen_bytes = 0
         self._told = LinkLoad(0)
         self._is_news = False
@@ -74,7 +74,7 @@ class LoadMeter:
         self._told = LinkLoad(
             self._seen_bytes,
             queue_bytes_max(
-                self.rate, queue_s_max=self._queue_s_max, budget=self._budget, now_s=now_s
+                self.rate, queue_s_max=self._queue_s_max, budget=self.budget, now_s=now_s
             ),
             self.rate.shown_bytes_per_s(now_s=now_s),
             dict(self._queued_by()),

@@ -64,19 +64,25 @@ class Pacer:
     """Of one agent."""
 
     def __init__(self, budgets: LinkBudgets = NO_BUDGETS) -> None:
-        share = budgets.control_share_max
-        self.budgets = budgets
-        self.agent = (
-            None if budgets.agent is None else ByteBudget(budgets.agent, control_share_max=share)
-        )
-        self._links = {
-            site: ByteBudget(rate, control_share_max=share) for site, rate in budgets.to.items()
-        }
+        self.agent: ByteBudget | None = None
+        self._links: dict[str, ByteBudget] = {}
         self.spending = QuerySpending()
         """Of queries, whether there is a budget or none."""
         self._waiting: dict[Gate, _Wait] = {}
         self._turn: Gate | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self.use(budgets)
+
+    def use(self, budgets: LinkBudgets) -> None:
+        """From now on; whoever has gates needs others. What stays as it was keeps what it has
+        spent."""
+        self.budgets, share = budgets, budgets.control_share_max
+        agent = None if budgets.agent is None else _byte_budget(self.agent, budgets.agent, share)
+        self.agent = agent
+        self._links = {
+            site: _byte_budget(self._links.get(site), rate, share)
+            for site, rate in budgets.to.items()
+        }
 
     def gate(self, site: str, counters: LinkCounters) -> Gate | None:
         """For one connection; None: no budget counts there."""
@@ -179,6 +185,12 @@ class Pacer:
             self._set_timer()
 
 
+def _byte_budget(former: ByteBudget | None, rate: float, share: float) -> ByteBudget:
+    if former is not None and former.bytes_per_s == rate:
+        return former
+    return ByteBudget(rate, control_share_max=share)
+
+
 class Gate:
     """What one connection asks before it writes."""
 
@@ -198,8 +210,9 @@ class Gate:
         """By stream, what was written in it and not yet said to them."""
         self._before = SentByTcp(0, 0)
 
-    def begin(self, sock: Any) -> None:
-        """The connection is a link's from now on: its handshake is known, and counts."""
+    def begin(self, sock: Any, *, is_new: bool = True) -> None:
+        """The connection is a link's from now on: its handshake is known, and counts. One that is
+        not new has sent what it has sent under other budgets."""
         sent = sent_by_tcp(sock)
         if sent is None:
             return
@@ -207,7 +220,10 @@ class Gate:
         if getattr(sock, "family", None) is not None and sock.family.name == "AF_INET6":
             self._header_bytes = HEADER_BYTES_V6
         spent = sent.new_bytes + sent.again_bytes + self._header_bytes * sent.segments
-        self._charge(Traffic.TRANSPORT, spent)
+        if is_new:
+            self._charge(Traffic.TRANSPORT, spent)
+        else:
+            self._charged_bytes = spent
 
     def limit(self, stream: Stream, queued_bytes: int) -> int:
         """The longest write that may be made now; 0: none. ``wait`` then."""

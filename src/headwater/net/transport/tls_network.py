@@ -148,6 +148,12 @@ class TlsNetwork:
     def share_by(self, shares: QueryShares) -> None:
         self._pacer.spending.shares = shares
 
+    def use_budgets(self, budgets: LinkBudgets) -> None:
+        if budgets != self._pacer.budgets:
+            self._pacer.use(budgets)
+            for kept in self._links.values():
+                kept.link.use_gates(self._pacer)
+
     def dial(self, site: str) -> None:
         if site in self._links or site in self._attempts:
             return

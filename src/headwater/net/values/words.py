@@ -44,6 +44,7 @@ from headwater.net.values.wire import (
     wire_state,
     wire_tree,
 )
+from headwater.plan.altered.site_budget import SiteBudget, budget_word
 from headwater.plan.command import Alter, Command, Count, Install, Remove
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
@@ -106,7 +107,9 @@ def count_word(count: Count) -> bytes:
     )
 
 
-def command_word(command: Command) -> bytes:
+def command_word(command: Command | SiteBudget) -> bytes:
+    if isinstance(command, SiteBudget):
+        return budget_word(command)
     if isinstance(command, Install):
         return _encode(
             WireQuery(

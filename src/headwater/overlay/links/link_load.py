@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
-NOT_TOLD: Mapping[str, int] = MappingProxyType({})
+NOT_TOLD: Mapping[str, int] = {}
 
 
 class LinkLoad(NamedTuple):

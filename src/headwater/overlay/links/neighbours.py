@@ -37,6 +37,7 @@ class Neighbours:
     def __init__(self, here: Here) -> None:
         self.names: set[str] = set()
         self._here = here
+        self.budgets = here.budgets
         self._site = here.site
         self._roster = here.roster
         self._config = config = here.config
@@ -247,7 +248,7 @@ class Neighbours:
     def beat(self, content: BeatContent, *, now_s: float) -> None:
         """A heartbeat for everybody."""
         links = list(self.links_up())
-        self._budget_s = self._here.budgets.beat_every_s(link.site for link in links)
+        self._budget_s = self.budgets.beat_every_s(link.site for link in links)
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         for link in links:

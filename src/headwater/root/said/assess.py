@@ -79,6 +79,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.disputed,
             self.alarms,
             self.alarm_count,
+            self.withheld,
         )
 
 
@@ -101,6 +102,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.disputed,
         envelope.alarms,
         envelope.alarm_count,
+        envelope.withheld,
     )
 
 
@@ -168,6 +170,8 @@ def _stated(scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     withheld = reduce(merge_remainders, map(_withheld, boards, by_pane), nothing)
+    if not withheld and not any(by_pane):
+        return NONE_STATED
     asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
     return stated_errors(asked, withheld)
 
@@ -294,13 +298,17 @@ def _signature(
     disputed: tuple[DisputedSite, ...],
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
+    withheld: StatedErrors,
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
-    Nor is an alarm that is raised again, in other words."""
+    Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
+    rows; where nothing was kept back, what was asked changes nothing."""
     panes: dict[str, Ranges] = {}
     for one in missing:
         panes[one.site] = ranges.union(panes.get(one.site, ()), one.panes)
     named = tuple(sorted(panes.items()))
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
-    return hash((covered, named, missing_count, is_exact, is_final, damaged, doubts, raised))
+    stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
+    return hash(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
-from headwater.algebra.remainders.remainder import Remainder, Remainders
+from headwater.algebra.remainders.remainder import NOTHING_WITHHELD, Remainder, Remainders
 from headwater.algebra.remainders.tolerance import (
     ChosenRows,
     Condition,
@@ -20,7 +21,6 @@ from headwater.algebra.remainders.tolerance import (
 )
 from headwater.algebra.remainders.withholding import Floats
 
-NOTHING = Remainder()
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
 
@@ -45,6 +45,11 @@ class StatedError(msgspec.Struct, frozen=True):
     """Whether that is within what was asked."""
     share_of: str = "total"
     """What the share is one of, as people read it; a meaning only where there is one."""
+
+    @property
+    def reached(self) -> float:
+        """In the terms in which it was asked."""
+        return self.largest if self.share is None else self.share
 
     def text(self) -> str:
         """
@@ -153,12 +158,34 @@ class StatedErrors(msgspec.Struct, frozen=True):
 NONE_STATED = StatedErrors()
 
 
+class ColumnBound(msgspec.Struct, frozen=True):
+    """What people ask first of one column, as it stands beside an envelope."""
+
+    column: str
+    asked: str
+    reached: float
+    """In the same terms: a share (0.01 for 1 %), or a number in the column's unit."""
+    is_kept: bool
+
+
+def in_short(stated: StatedErrors) -> dict[str, Any]:
+    """The bound that was asked and reached by column, how many rows were kept back, and a sentence
+    for each way in which rows of the answer are not sure: flat, beside the envelope."""
+    bound = [ColumnBound(one.column, one.asked, one.reached, one.is_kept) for one in stated.columns]
+    unsure = [] if stated.uncertain is None else [stated.uncertain.text()]
+    return {
+        "bound": msgspec.to_builtins(bound),
+        "withheld_keys": stated.keys,
+        "uncertain": unsure + [one.text() for one in stated.uncertain_by],
+    }
+
+
 def stated_errors(tolerances: Sequence[Tolerance], withheld: Remainders) -> StatedErrors:
     """``tolerances`` are those by which it was kept back: of several, as after settings were
     altered, no column was asked for more than the weakest of them says. Where nothing was kept
     back, what was asked is stated with an error of 0."""
     if not withheld and tolerances:
-        withheld = (NOTHING,) * len(tolerances[0].columns)
+        withheld = (NOTHING_WITHHELD,) * len(tolerances[0].columns)
     fitting = [one for one in tolerances if len(one.columns) == len(withheld)]
     if not fitting:
         return NONE_STATED

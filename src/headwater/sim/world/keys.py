@@ -13,6 +13,7 @@ from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
 from headwater.algebra.words.update_proof import UpdateProof
+from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Alter, Command, Count, Install, Remove
 
 OPERATOR = "olga"
@@ -120,7 +121,11 @@ class SimulatedSignatures:
     def is_count_of(self, installer: str, count: Count) -> bool:
         return self._is_by(installer, count.proof, _count(count))
 
-    def is_command_of(self, operator: str, command: Command, *, is_counted: bool) -> bool:
+    def is_command_of(
+        self, operator: str, command: Command | SiteBudget, *, is_counted: bool
+    ) -> bool:
+        if isinstance(command, SiteBudget):
+            return False  # nobody commands one here
         return operator == OPERATOR and self._is_by(operator, command.proof, _command(command))
 
     def is_of_present_key(self, proof: Proof | None) -> bool:

@@ -15,11 +15,20 @@ import pyarrow as pa
 
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.root.said.envelope import Envelope
+from headwater.root.said.withheld import in_short
 
 TIME = pa.timestamp("us", tz="UTC")
 MISSING_NAMED_MAX = 100
 """Sites that the flat column names; the envelope has them all."""
 
+BOUND = pa.struct(
+    [
+        pa.field("column", pa.string()),
+        pa.field("asked", pa.string()),
+        pa.field("reached", pa.float64()),
+        pa.field("is_kept", pa.bool_()),
+    ]
+)
 HEADER_SCHEMA = pa.schema(
     [
         pa.field("seq", pa.int64(), nullable=False),
@@ -42,6 +51,9 @@ HEADER_SCHEMA = pa.schema(
         pa.field("rows", pa.int64(), nullable=False),
         pa.field("left_out", pa.int64(), nullable=False),
         pa.field("left_out_groups", pa.list_(pa.string()), nullable=False),
+        pa.field("bound", pa.list_(BOUND), nullable=False),
+        pa.field("withheld_keys", pa.int64(), nullable=False),
+        pa.field("uncertain", pa.list_(pa.string()), nullable=False),
         pa.field("envelope", pa.string(), nullable=False),
     ]
 )
@@ -95,6 +107,7 @@ def _header(seq: int, envelope: Envelope) -> dict[str, Any]:
         "rows": envelope.rows or 0,
         "left_out": envelope.left_out.count,
         "left_out_groups": [group.text() for group in envelope.left_out.named],
+        **in_short(envelope.withheld),
         "envelope": msgspec.json.encode(envelope).decode(),
     }
 
