@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -299,11 +300,11 @@ class Edge:
         now_s: float,
         room: Callable[[str], int],
         awake_share: float = 1.0,
-        rate: Callable[[str], float | None] = lambda query: None,
+        capacity: Callable[[str], WayCapacity] = lambda query: UNKNOWN,
     ) -> None:
         """Writes first, so that all of a tick can be one transaction; then what is said.
-        ``awake_share``: of the time, for which this agent was awake. ``rate``: what the way to a
-        query's root carries, in bytes a second; None: nobody knows."""
+        ``awake_share``: of the time, for which this agent was awake. ``capacity``: what the way
+        to a query's root carries."""
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
@@ -315,16 +316,22 @@ class Edge:
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
         if not any(state.book.making for state in states):  # a close goes first
-            self._cut_early(now_s=now_s, has_room=left.is_left, rate=rate)
+            self._cut_early(now_s=now_s, has_room=left.is_left, capacity=capacity)
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)
         self._outputs += [*marks, *([Report(tuple(told))] if told else ()), *sends]
 
     def _cut_early(
-        self, *, now_s: float, has_room: Callable[[str], bool], rate: Callable[[str], float | None]
+        self,
+        *,
+        now_s: float,
+        has_room: Callable[[str], bool],
+        capacity: Callable[[str], WayCapacity],
     ) -> None:
         for edge in self._edges.values():
             clock = self._clocks.get(edge.state.query.source_name) or SourceClock()
-            self._outputs += edge.early.cuts(clock, now_s=now_s, has_room=has_room, rate=rate)
+            self._outputs += edge.early.cuts(
+                clock, now_s=now_s, has_room=has_room, capacity=capacity
+            )
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""
