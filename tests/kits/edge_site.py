@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from store_kit import SOURCE, CubeUser, query_of
 
+from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.panes import MICROS
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.config import EdgeConfig
@@ -37,7 +38,9 @@ class EdgeSite:
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        self.edge.tick(now_s=now_s, room=lambda query: self.room, rate=lambda query: self.rate)
+        self.edge.tick(
+            now_s=now_s, room=lambda query: self.room, capacity=lambda query: WayCapacity(self.rate)
+        )
         outputs = self.edge.take()
         while outputs:
             writes = [one for one in outputs if isinstance(one, CubeWrite)]

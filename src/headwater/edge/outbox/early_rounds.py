@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
@@ -134,13 +135,13 @@ class EarlyRounds:
         *,
         now_s: float,
         has_room: Callable[[str], bool],
-        rate: Callable[[str], float | None],
+        capacity: Callable[[str], WayCapacity],
     ) -> list[MakeEarly]:
         """What leaves now; asked when nothing is to be closed."""
         state = self._state
         if not self.is_used:
             return []
-        self._rate = rate(state.id)
+        self._rate = capacity(state.id).bytes_per_s
         if self._rate is None or not (self._books and self._may_send() and has_room(state.id)):
             return []
         read_s = state.time.of_source(clock).read_through_s

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
@@ -104,13 +105,15 @@ class Carrier:
             0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes(query_id))
         )
 
-    def rate_bytes_s(self, query_id: str, *, now_s: float) -> float | None:
-        """What the way up carries, so far as this site can tell: its own link; None: not known."""
+    def way_capacity(self, query_id: str, *, now_s: float) -> WayCapacity:
+        """What the way up carries, so far as this site can tell."""
         query = self._router.live.get(query_id)
         if query is None or query.is_root:
-            return None
+            return UNKNOWN
         hop = self._router.next_hop(query_id, now_s=now_s)
-        return None if hop is None else self._neighbours.link(hop.site).bytes_per_s
+        if hop is None:
+            return UNKNOWN
+        return WayCapacity(self._neighbours.link(hop.site).bytes_per_s, narrowest=hop.site)
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query, roster = self._router.live.get(summary.query), self._here.roster
