@@ -44,22 +44,12 @@ def test_a_chunk_holds_whole_lines_of_one_file(one: Follow) -> None:
     }
 
 
-def test_an_unfinished_line_waits_for_its_end_and_is_counted_as_pending(one: Follow) -> None:
+def test_an_unfinished_line_waits_for_its_end(one: Follow) -> None:
     one.write("a.log", "1\n2")
-    poll = one.poll()
-    assert (poll.pending_bytes, poll.is_clean, one.text()) == (1, True, "1\n")
+    assert (one.poll().is_clean, one.text()) == (True, "1\n")
     one.write("a.log", "3\n")
-    assert one.poll().pending_bytes == 0
+    one.poll()
     assert one.text() == "1\n23\n"
-
-
-def test_a_line_that_stays_unfinished_stays_counted(
-    follow: Callable[..., Follow], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(recognition, "QUIET_NS", 0)
-    one = follow()
-    one.write("a.log", "1\nhalf")
-    assert [one.poll().pending_bytes for _ in range(4)] == [4, 4, 4, 4]
 
 
 def test_from_the_end_the_rest_of_a_half_line_is_not_ours(follow: Callable[..., Follow]) -> None:
