@@ -130,6 +130,7 @@ class Peer:
             neighbours=near,
             reconciliation=reconciliation,
             bringers=bringers,
+            on_over=lambda query_id: self._carrier.let_go(query_id),
         )
         self._carrier = Carrier(
             here,
@@ -138,6 +139,7 @@ class Peer:
             log=self._commands.log,
             reconciliation=reconciliation,
             bringers=bringers,
+            is_over=self._acks.is_over,
         )
         self._states = StateRelay(here, router=self._router, bringers=bringers)
         self._receivers: Mapping[type[Message], Callable[..., None]] = {
