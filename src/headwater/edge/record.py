@@ -6,7 +6,7 @@ Rows, updates and their marks are the cube's own tables; a restart brings both b
 ``QueryKept``. What of it the root is told has the same names in ``SiteState``.
 
 A pane at or above ``first_pane`` and below ``closed_through`` is closed. If it has no update and
-is not declined, it is closed empty: an empty close leaves no other trace.
+is neither declined nor unwanted, it is closed empty: an empty close leaves no other trace.
 """
 
 from __future__ import annotations
@@ -88,6 +88,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
     degraded: tuple[Degraded, ...] = ()
+    unwanted: Ranges = ()
+    """Panes that no window wants any more, as the root has said: they are not made, not sent, and
+    nothing is said of them. What they have stays until its retention."""
 
     @property
     def is_running(self) -> bool:
@@ -139,6 +142,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             reopened=ranges.difference(self.reopened, gone),
             settings=_still_used(self.settings, done_through),
             degraded=still_said(self.degraded, done_through),
+            unwanted=ranges.difference(self.unwanted, gone),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined
