@@ -26,6 +26,7 @@ from headwater.edge.report import QueryBatch
 RUNNING = "running"
 REFUSED = "refused"
 SUSPENDED = "suspended"
+FLAWED_RANGES_MAX = 64
 UNDECIDED = "?"
 """For a past that the site has not begun to read: whether it is to be read is not known yet."""
 
@@ -86,6 +87,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
+    flawed: Ranges = ()
+    """Panes below ``done_through`` that were declined or damaged. The root wants nothing of them,
+    and whoever asks the cube about them must not take what is there for all."""
 
     @property
     def is_running(self) -> bool:
@@ -132,6 +136,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self,
             done_through=done_through,
+            flawed=self._flawed_below(done_through),
             empty=ranges.difference(self.empty, gone),
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
@@ -142,9 +147,22 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             ),
         )
 
+    def _flawed_below(self, done_through: int) -> Ranges:
+        declined = ranges.normal((one.first, one.last) for one in self.declined)
+        flaws = ranges.difference(ranges.union(declined, self.damaged), ((done_through, FOREVER),))
+        return _few(ranges.union(self.flawed, flaws)) if flaws else self.flawed
+
 
 TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)
 """Of a record, the facts that a ``SiteState`` has under the same name."""
+
+
+def _few(flawed: Ranges) -> Ranges:
+    """The oldest are joined where there are many: what lies between them counts as flawed, too."""
+    if len(flawed) <= FLAWED_RANGES_MAX:
+        return flawed
+    joined_through = len(flawed) - FLAWED_RANGES_MAX
+    return ((flawed[0][0], flawed[joined_through][1]), *flawed[joined_through + 1 :])
 
 
 def _still_used(

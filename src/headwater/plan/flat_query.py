@@ -23,6 +23,7 @@ from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
 from headwater.plan.query import Query, QueryId, Rounds, Sites, TimeKind, Timing
+from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
 
@@ -65,6 +66,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
+    ask: Ask | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:
