@@ -100,9 +100,7 @@ class AskedAgents:
         kept = cube.asked_rows.keep(str(query.id), tables)
         batch = QueryBatch(str(query.id), tuple(kept.items()))
         begin_us = query.window.pane_start_us(query.begin_pane)
-        past = BatchReport(
-            past_reading(query), (batch,), low_time_us=begin_us - 1, ended=True
-        )
+        past = BatchReport(past_reading(query), (batch,), low_time_us=begin_us - 1, ended=True)
         live = BatchReport(query.source_name, read_through_s=time.time(), is_caught_up=True)
         for report in (past, live):
             runtime._tell(runtime.node.batch_committed, report)
@@ -114,9 +112,7 @@ class AskedAgents:
         return await prepared_question(self.desks["hub"].handle, request)
 
     async def asked(self, query: Query, *, answers: int = 1) -> list[dict[str, Any]]:
-        await give_question(
-            self.desks["hub"].handle, query, ROSTER.version, self.world.operator
-        )
+        await give_question(self.desks["hub"].handle, query, ROSTER.version, self.world.operator)
         events = await self.desks["hub"].handle("watch", {"stream": str(query.id)})
         found: list[dict[str, Any]] = []
         async with asyncio.timeout(WAIT_S_MAX):
@@ -146,9 +142,7 @@ async def until(is_so: Callable[[], object]) -> None:
 
 
 def run_asked(
-    directory: Path,
-    story: Callable[[AskedAgents], Awaitable[None]],
-    ask: AskConfig | None = None,
+    directory: Path, story: Callable[[AskedAgents], Awaitable[None]], ask: AskConfig | None = None
 ) -> None:
     async def run() -> None:
         agents = AskedAgents(directory, ask)

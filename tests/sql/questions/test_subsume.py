@@ -126,9 +126,7 @@ def test_what_the_panes_lack_is_said(select: str, missing: str) -> None:
         ),
     ],
 )
-def test_streams_whose_panes_are_of_another_kind_are_not_asked(
-    stream: Query, missing: str
-) -> None:
+def test_streams_whose_panes_are_of_another_kind_are_not_asked(stream: Query, missing: str) -> None:
     why = why_not(asked(f"SELECT count(*) {KEPT}"), stream)
     assert why is not None
     assert missing in why

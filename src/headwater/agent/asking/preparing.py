@@ -44,7 +44,7 @@ def prepared_ask(runtime: SiteRuntime, request: api.AskRequest) -> api.PreparedA
     source, streams = _streams_of(runtime, request.select)
     why: list[str] = []
     chosen = _chosen(runtime, request, source, streams, why)
-    queries = [_with_ask(runtime, chosen.question, chosen.stream, estimates=False)]
+    queries = list[Query]()
     if chosen.stream is not None:
         estimate = _compiled(
             runtime,
@@ -55,16 +55,11 @@ def prepared_ask(runtime: SiteRuntime, request: api.AskRequest) -> api.PreparedA
             request.sites,
         )
         queries.append(_with_ask(runtime, estimate, chosen.stream, estimates=True))
-    first = runtime.next_counter()
-    for _ in queries[1:]:
-        runtime.next_counter()
-    words = [
-        command_word(Install(query=query, trees=(), roster_version=runtime.roster.version))
-        for query in numbered(queries, first)
-    ]
+    queries.append(_with_ask(runtime, chosen.question, chosen.stream, estimates=False))
+    *estimates, question = (_word(runtime, query) for query in queries)
     return api.PreparedAsk(
-        question=words[0],
-        estimate=words[1] if len(words) > 1 else None,
+        question=question,
+        estimate=estimates[0] if estimates else None,
         source=source.text,
         first_us=chosen.of.first_us,
         end_us=chosen.of.end_us,
@@ -75,6 +70,12 @@ def prepared_ask(runtime: SiteRuntime, request: api.AskRequest) -> api.PreparedA
         home=runtime.roster.home,
         sites=tuple(site.name for site in runtime.roster.sites),
     )
+
+
+def _word(runtime: SiteRuntime, query: Query) -> bytes:
+    """Each is a unit of its own, numbered in the order in which they are given."""
+    (query,) = numbered([query], runtime.next_counter())
+    return command_word(Install(query=query, trees=(), roster_version=runtime.roster.version))
 
 
 def _streams_of(runtime: SiteRuntime, select: str) -> tuple[Source, list[Query]]:

@@ -33,6 +33,8 @@ HEARD_EVERY_S = 0.3
 ESTIMATE_S_MAX = 45.0
 """A silent site is waited for as long as a question waits; then the others' word counts."""
 
+OVERTAKEN = "the number has been used"
+
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Go on without asking, whatever it costs.")]
 Since = Annotated[str | None, typer.Option("--since", help="About so long before now: 7d, 2h.")]
 From = Annotated[
@@ -146,11 +148,32 @@ class _Asking:
         return estimate_of(answers[0], self.question) if answers else None
 
     def answers(self) -> list[api.AnswerEvent]:
-        life_s = self.question.query.asked.until_us / 1e6 - time.time()
-        return self._answered(self.question.query, max(ESTIMATE_S_MAX, life_s))
+        """What was prepared before somebody thought it over may have been overtaken by commands
+        of others: then it is prepared anew."""
+        for is_last in (False, True):
+            query = self.question.query
+            try:
+                return self._answered(query, max(ESTIMATE_S_MAX, _life_s(query)))
+            except HeadwaterError as error:
+                if is_last or OVERTAKEN not in str(error):
+                    raise
+                self.prepare()
+        raise AssertionError("the last try returns or raises")
 
     def _answered(self, query: Any, wait_s: float) -> list[api.AnswerEvent]:
         """The first answer of each of its windows, in their order."""
+        self._give(query)
+        window, panes = query.window, query.ends_at - query.begin_pane
+        wanted = (panes - window.panes_per_window) // window.panes_per_slide + 1
+        found: dict[int, api.AnswerEvent] = {}
+        end_s = time.monotonic() + wait_s
+        for answer in self._events(query, end_s):
+            found.setdefault(answer.header["window"], answer)
+            if len(found) == wanted:
+                break
+        return [found[number] for number in sorted(found)]
+
+    def _give(self, query: Any) -> None:
         from headwater.agent.control.operator_client import give_question
         from headwater.cli.reach import command
 
@@ -161,15 +184,6 @@ class _Asking:
             self._at,
             lambda ask, signature: give_question(ask, query, version, signature),
         )
-        window, panes = query.window, query.ends_at - query.begin_pane
-        wanted = (panes - window.panes_per_window) // window.panes_per_slide + 1
-        found: dict[int, api.AnswerEvent] = {}
-        end_s = time.monotonic() + wait_s
-        for answer in self._events(query, end_s):
-            found.setdefault(answer.header["window"], answer)
-            if len(found) == wanted:
-                break
-        return [found[number] for number in sorted(found)]
 
     def _events(self, query: Any, end_s: float) -> Iterator[api.AnswerEvent]:
         from headwater.cli.reach import listen
@@ -206,6 +220,10 @@ class _Asking:
             if self._given:
                 end = api.EndAskRequest(tuple(self._given))
                 ask(self._federation, self._at, api.END_ASK, end, api.EndAskReply)
+
+
+def _life_s(query: Any) -> float:
+    return float(query.asked.until_us / 1e6 - time.time())
 
 
 def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputFormat) -> None:
