@@ -241,7 +241,7 @@ class SiteRuntime:
         )
         self._restore_budgets()
         await self._do_effects(self.node.take())
-        self.feeder.commanded = self.node.peer.commanded()
+        self.feeder.inbox.commanded = self.node.peer.commanded()
 
     def take_budget(self, budget: SiteBudget) -> None:
         """An operator has commanded it, and it is on the disk."""
@@ -410,9 +410,9 @@ class SiteRuntime:
         """What is commanded counts for readers once it is on the disk; it is found before, for
         more may be heard meanwhile."""
         has_commands = any(isinstance(effect, fx.CommandWrite) for effect in effects)
-        commanded = self.node.peer.commanded() if has_commands else self.feeder.commanded
+        commanded = self.node.peer.commanded() if has_commands else self.feeder.inbox.commanded
         await self._runner.run(effects)
-        self.feeder.commanded = commanded
+        self.feeder.inbox.commanded = commanded
 
     def _end_questions(self, now_s: float) -> None:
         live = self.node.peer.live_queries()

@@ -12,12 +12,14 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
+from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.outbox import Outbox
@@ -82,10 +84,7 @@ class Edge:
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
         self._outbox = Outbox(config)
-        self._ahead_s = 0.0
-        self._others_s: float | None = None
-        """How far the others' clocks are ahead of our steady one, as a root last told."""
-        self._is_clock_off = False
+        self._watch = ClockWatch(config.clock_tolerance_s)
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -118,8 +117,8 @@ class Edge:
             ordinal=self._ordinal,
             incarnation=self._incarnation,
             config=self._config,
-            ahead_s=self._ahead_s,
-            others_s=self._others_s,
+            ahead_s=self._watch.ahead_s,
+            others_s=self._watch.others_s,
         )
         edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s)
         kept = self._kept.pop(query_id, None)
@@ -186,13 +185,13 @@ class Edge:
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""
-        self._due_s, self._ahead_s = None, ahead_s
+        self._due_s, self._watch.ahead_s = None, ahead_s
         for edge in self._edges.values():
             edge.state.set_clock(ahead_s, now_s=now_s)
 
     def clock_off_s(self) -> float:
         """How far this site's wall clock is ahead of the other sites', as it was last told."""
-        return 0.0 if self._others_s is None else self._ahead_s - self._others_s
+        return self._watch.off_s()
 
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""
@@ -281,25 +280,7 @@ class Edge:
         edge = self._to_change(ack.query)
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
-            self._watch_clock(edge.state.belief.others_s)
-
-    def _watch_clock(self, others_s: float | None) -> None:
-        """Say it when the wall clock turns out to be off, and when it is right again."""
-        if others_s is not None:
-            self._others_s = others_s
-        off_s = self.clock_off_s()
-        is_off = abs(off_s) > self._config.clock_tolerance_s
-        if is_off == self._is_clock_off:
-            return
-        self._is_clock_off = is_off
-        text = "this site's clock agrees with the others' again"
-        if is_off:
-            text = (
-                f"this site's clock is {abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} "
-                "the other sites', in the middle; set it right: until then the site's records lie "
-                "in other windows than theirs"
-            )
-        self._outputs.append(Notice("edge", "clock is off" if is_off else "clock is right", text))
+            self._outputs += self._watch.hear(edge.state.belief.others_s)
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -327,11 +308,11 @@ class Edge:
         now_s: float,
         room: Callable[[str], int],
         awake_share: float = 1.0,
-        rate: Callable[[str], float | None] = lambda query: None,
+        capacity: Callable[[str], WayCapacity] = lambda query: UNKNOWN,
     ) -> None:
         """Writes first, so that all of a tick can be one transaction; then what is said.
-        ``awake_share``: of the time, for which this agent was awake. ``rate``: what the way to a
-        query's root carries, in bytes a second; None: nobody knows."""
+        ``awake_share``: of the time, for which this agent was awake. ``capacity``: what the way
+        to a query's root carries."""
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
@@ -343,16 +324,22 @@ class Edge:
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
         if not any(state.book.making for state in states):  # a close goes first
-            self._cut_early(now_s=now_s, has_room=left.is_left, rate=rate)
+            self._cut_early(now_s=now_s, has_room=left.is_left, capacity=capacity)
         marks, sends = self._outbox.send(states, left, awake_share=awake_share, now_s=now_s)
         self._outputs += [*marks, *([Report(tuple(told))] if told else ()), *sends]
 
     def _cut_early(
-        self, *, now_s: float, has_room: Callable[[str], bool], rate: Callable[[str], float | None]
+        self,
+        *,
+        now_s: float,
+        has_room: Callable[[str], bool],
+        capacity: Callable[[str], WayCapacity],
     ) -> None:
         for edge in self._edges.values():
             clock = self._clocks.get(edge.state.query.source_name) or SourceClock()
-            self._outputs += edge.early.cuts(clock, now_s=now_s, has_room=has_room, rate=rate)
+            self._outputs += edge.early.cuts(
+                clock, now_s=now_s, has_room=has_room, capacity=capacity
+            )
 
     def next_deadline_s(self) -> float:
         """Asked after every message, most of which are nothing to an edge; so it is kept."""

@@ -332,7 +332,7 @@ class Node:
                 now_s=now_s,
                 room=self._exchange.room_bytes,
                 awake_share=share,
-                rate=peer.rate_bytes_s,
+                capacity=peer.way_capacity,
             )
         for root in self._duties.roots.values():
             if root.next_deadline_s() <= now_s:

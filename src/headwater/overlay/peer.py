@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -305,9 +306,9 @@ class Peer:
         """How much the edge may originate now; 0 while the way up is down or full."""
         return self._carrier.room_bytes(query_id, now_s=self._told_s)
 
-    def rate_bytes_s(self, query_id: str) -> float | None:
-        """What the way to a query's root carries; None: nobody knows."""
-        return self._carrier.rate_bytes_s(query_id, now_s=self._told_s)
+    def way_capacity(self, query_id: str) -> WayCapacity:
+        """What the way to a query's root carries."""
+        return self._carrier.way_capacity(query_id, now_s=self._told_s)
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""

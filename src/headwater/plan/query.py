@@ -25,6 +25,7 @@ from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import EVEN, LinkShare
+from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
@@ -159,6 +160,9 @@ class Query(msgspec.Struct, frozen=True):
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     """Set: its weight where queries wait for a link, and its own budget. Unset, and then not on the
     wire: an even share, and no budget."""
+    degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
+    """Set: what sites may give up where the way is too narrow. Unset, and then not on the wire:
+    nothing, and what finds no room waits."""
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a question about the past, which ends when it is answered. Unset, and then not on
     the wire: it goes on."""
@@ -182,6 +186,8 @@ class Query(msgspec.Struct, frozen=True):
             if fault is not None:
                 raise ValueError(f"query {self.id}: {fault}")
         fault = self.link_share.fault()
+        if fault is None and isinstance(self.degradation, Degradation):
+            fault = self.degradation.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: {fault}")
         if isinstance(self.ask, Ask):
@@ -373,6 +379,11 @@ class Query(msgspec.Struct, frozen=True):
     @property
     def link_share(self) -> LinkShare:
         return self.share if isinstance(self.share, LinkShare) else EVEN
+
+    @property
+    def degrades(self) -> Degradation | None:
+        """What it may give up; None: nothing."""
+        return self.degradation if isinstance(self.degradation, Degradation) else None
 
     @property
     def awaited_demand(self) -> Demand | None:

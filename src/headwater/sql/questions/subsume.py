@@ -109,6 +109,8 @@ def _kind_of(stream: Query) -> str | None:
         return "is answered in parts, by several roots"
     if stream.draw is not None:
         return "has not drawn all of its panes"
+    if stream.degradation is not msgspec.UNSET:
+        return "may give up something of its panes where the way is too narrow"
     if stream.program.first is not msgspec.UNSET:
         return "keeps the first rows of a pane only"
     if stream.program.folding is not msgspec.UNSET:

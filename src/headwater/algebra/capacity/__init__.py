@@ -1,0 +1,4 @@
+"""What links and ways carry, as pure values: each measure by itself, and what is told of all.
+
+Open ``way_capacity`` first.
+"""
