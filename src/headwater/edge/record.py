@@ -88,8 +88,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
     flawed: Ranges = ()
-    """Panes below ``done_through`` that were declined or damaged. The root wants nothing of them,
-    and whoever asks the cube about them must not take what is there for all."""
+    """Panes below ``done_through`` that were declined or damaged, or open when the root was done
+    with them: rows that came later were not taken. The root wants nothing of them, and whoever asks
+    the cube about them must not take what is there for all."""
 
     @property
     def is_running(self) -> bool:
@@ -148,9 +149,13 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         )
 
     def _flawed_below(self, done_through: int) -> Ranges:
+        first = self.lowest_unclosed()
+        open_: Ranges = ((first, done_through - 1),) if first < done_through else ()
+        if not (self.declined or self.damaged or open_):
+            return self.flawed
         declined = ranges.normal((one.first, one.last) for one in self.declined)
         flaws = ranges.difference(ranges.union(declined, self.damaged), ((done_through, FOREVER),))
-        return _few(ranges.union(self.flawed, flaws)) if flaws else self.flawed
+        return _few(ranges.union(ranges.union(self.flawed, flaws), open_))
 
 
 TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)

@@ -230,17 +230,15 @@ class Node:
         self._pass_on(now_s)
 
     def input_remarks(self, source: str, remarks: tuple[Remark, ...], *, now_s: float) -> None:
-        """What the newest poll of the source left alone."""
         self.edge.input_remarks(source, remarks)
         self._pass_on(now_s)
 
     def asked(self, found: Asked, *, now_s: float) -> None:
-        """What this site's cube has for a question is written, or it has nothing."""
+        """What this site's cube has for a question is written."""
         self.edge.asked(found, now_s=now_s)
         self._pass_on(now_s)
 
     def end_questions(self, query_ids: Collection[str], *, now_s: float) -> None:
-        """They were taken here, and their time is over, or whoever asked has the answer."""
         self.peer.end_questions(query_ids, now_s=now_s)
         self._pass_on(now_s)
 

@@ -10,7 +10,7 @@ import msgspec
 from sqlglot import exp
 
 from headwater.agent.asking.estimating import ESTIMATE, estimate_select
-from headwater.agent.control import control_api as api
+from headwater.agent.control.ask_api import AskRequest, PreparedAsk
 from headwater.agent.control.install import root_now_us
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.panes import MICROS
@@ -21,8 +21,8 @@ from headwater.plan.query import Query
 from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import Source
 from headwater.sql.compile import compile_statements, numbered
-from headwater.sql.questions.asking import asking
-from headwater.sql.questions.question_text import Stretch, question_statement, stretch_of
+from headwater.sql.questions.asking import asking, question_query
+from headwater.sql.questions.question_text import Stretch, stretch_of
 from headwater.sql.questions.subsume import why_not
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.sql_text import parse
@@ -39,7 +39,7 @@ class Chosen(msgspec.Struct, frozen=True):
     of: Stretch
 
 
-def prepared_ask(runtime: SiteRuntime, request: api.AskRequest) -> api.PreparedAsk:
+def prepared_ask(runtime: SiteRuntime, request: AskRequest) -> PreparedAsk:
     """Raises ``HeadwaterError`` where nobody can answer it."""
     source, streams = _streams_of(runtime, request.select)
     why: list[str] = []
@@ -57,7 +57,7 @@ def prepared_ask(runtime: SiteRuntime, request: api.AskRequest) -> api.PreparedA
         queries.append(_with_ask(runtime, estimate, chosen.stream, estimates=True))
     queries.append(_with_ask(runtime, chosen.question, chosen.stream, estimates=False))
     *estimates, question = (_word(runtime, query) for query in queries)
-    return api.PreparedAsk(
+    return PreparedAsk(
         question=question,
         estimate=estimates[0] if estimates else None,
         source=source.text,
@@ -102,11 +102,7 @@ def _streams_of(runtime: SiteRuntime, select: str) -> tuple[Source, list[Query]]
 
 
 def _chosen(
-    runtime: SiteRuntime,
-    request: api.AskRequest,
-    source: Source,
-    streams: list[Query],
-    why: list[str],
+    runtime: SiteRuntime, request: AskRequest, source: Source, streams: list[Query], why: list[str]
 ) -> Chosen:
     """Raises what the statement itself is refused for."""
     found: list[Chosen] = []
@@ -137,7 +133,7 @@ def _size_of(stream: Query | None) -> tuple[int, int, str]:
 
 
 def _stretch(
-    runtime: SiteRuntime, request: api.AskRequest, pane_us: int, stream: Query | None
+    runtime: SiteRuntime, request: AskRequest, pane_us: int, stream: Query | None
 ) -> Stretch:
     now_us = int(runtime.wall_s() * MICROS)
     if stream is not None:
@@ -154,17 +150,18 @@ def _stretch(
 def _compiled(
     runtime: SiteRuntime, source: Source, name: str, select: str, of: Stretch, sites: str
 ) -> Query:
-    text = question_statement(name, select, of, sites=sites)
-    (query,) = compile_statements(
-        text,
-        root=runtime.roster.home,
-        installer=runtime.site,
-        next_counter=1,
-        now_us=int(runtime.wall_s() * MICROS),
-        known_sites=runtime.roster.sites,
-        known_sources={source.name: source},
-    )
-    return query
+    def compiled(text: str) -> list[Query]:
+        return compile_statements(
+            text,
+            root=runtime.roster.home,
+            installer=runtime.site,
+            next_counter=1,
+            now_us=int(runtime.wall_s() * MICROS),
+            known_sites=runtime.roster.sites,
+            known_sources={source.name: source},
+        )
+
+    return question_query(name, select, of, sites=sites, compiled=compiled)
 
 
 def _with_ask(

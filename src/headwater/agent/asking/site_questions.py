@@ -12,7 +12,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 import pyarrow as pa
 import structlog
@@ -44,10 +43,6 @@ UNRECORDED_S = 0.05
 """Until the cube has a record of a question that was installed a moment ago it is looked again."""
 
 
-class Told(Protocol):
-    def __call__(self, found: Asked) -> None: ...
-
-
 class SiteQuestions:
     """Driven by the event loop; cubes and Spark are asked in threads of its own."""
 
@@ -60,7 +55,7 @@ class SiteQuestions:
         *,
         spark: CubeSpark | None,
         live: Callable[[str], bool],
-        told: Told,
+        told: Callable[[Asked], None],
         note: Callable[[str, str], None],
         now_s: Callable[[], float],
     ) -> None:

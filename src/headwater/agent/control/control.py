@@ -15,6 +15,7 @@ import msgspec
 from headwater.agent.asking.preparing import prepared_ask
 from headwater.agent.control import control_api as api
 from headwater.agent.control.altering import prepared_alter
+from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest
 from headwater.agent.control.budgets import give_budget, prepared_budget
 from headwater.agent.control.comparing import compared
 from headwater.agent.control.explaining import explained
@@ -100,7 +101,7 @@ async def _alarms(runtime: SiteRuntime, _: Any) -> api.AlarmsReply:
     return api.AlarmsReply(runtime.site, alarm_lines(runtime, kept), roots_elsewhere(runtime))
 
 
-def _end_ask(runtime: SiteRuntime, asked: api.EndAskRequest) -> api.EndAskReply:
+def _end_ask(runtime: SiteRuntime, asked: EndAskRequest) -> EndAskReply:
     """Those of them that were taken here and live."""
     live = runtime.node.peer.live_queries()
     ended = tuple(
@@ -109,7 +110,7 @@ def _end_ask(runtime: SiteRuntime, asked: api.EndAskRequest) -> api.EndAskReply:
         if one in live and live[one].query.asked and live[one].query.id.installer == runtime.site
     )
     runtime.question_ends.end(ended)
-    return api.EndAskReply(ended)
+    return EndAskReply(ended)
 
 
 class _Request(NamedTuple):
@@ -138,7 +139,7 @@ REQUESTS: Mapping[str, _Request] = {
         lambda here, asked: api.StatementsReply(statements_of(here, asked.stream)),
     ),
     api.ALARMS: _Request(NOTHING, _alarms),
-    api.PREPARE_ASK: _Request(api.AskRequest, prepared_ask),
-    api.END_ASK: _Request(api.EndAskRequest, lambda here, asked: _end_ask(here, asked)),
+    api.PREPARE_ASK: _Request(AskRequest, prepared_ask),
+    api.END_ASK: _Request(EndAskRequest, lambda here, asked: _end_ask(here, asked)),
     api.COMPARE: _Request(api.PrepareRequest, lambda here, asked: compared(here, asked.text)),
 }

@@ -15,6 +15,7 @@ import msgspec
 
 from headwater.agent.asking.estimating import ESTIMATE, estimate_select
 from headwater.agent.control import control_api as api
+from headwater.agent.control.ask_api import AskRequest, PreparedAsk
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.values.words import alteration_in, query_in, removal_in
@@ -26,8 +27,8 @@ from headwater.plan.query import Query
 from headwater.sql.alter import file_with, merged_options, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
-from headwater.sql.questions.asking import asking
-from headwater.sql.questions.question_text import Stretch, question_statement
+from headwater.sql.questions.asking import asking, question_query
+from headwater.sql.questions.question_text import Stretch
 from headwater.sql.read.statements import StreamStatement, read_statements
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -38,7 +39,7 @@ class Question(msgspec.Struct, frozen=True):
     query: Query
     estimate: Query | None
     roster_version: int
-    prepared: api.PreparedAsk
+    prepared: PreparedAsk
 
 
 async def run_statements(ask: Ask, text: str, signature: OperatorSignature) -> api.RunReply:
@@ -148,11 +149,11 @@ async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
     return await run_statements(ask, text, signature)
 
 
-async def prepared_question(ask: Ask, request: api.AskRequest) -> Question:
+async def prepared_question(ask: Ask, request: AskRequest) -> Question:
     """What is asked and how much it reads, as commands to be signed: compiled here as well, of the
     statement that was asked for and the source that the agent tells."""
     reply = await ask(api.PREPARE_ASK, msgspec.to_builtins(request))
-    prepared = msgspec.convert(reply, api.PreparedAsk)
+    prepared = msgspec.convert(reply, PreparedAsk)
     question, version, _ = query_in(prepared.question)
     _require_question(question, request.name, request.select, request, prepared)
     estimate = None
@@ -172,18 +173,21 @@ async def give_question(
 
 
 def _require_question(
-    theirs: Query, name: str, select: str, request: api.AskRequest, prepared: api.PreparedAsk
+    theirs: Query, name: str, select: str, request: AskRequest, prepared: PreparedAsk
 ) -> None:
     of = Stretch(prepared.first_us, prepared.end_us, prepared.step_us)
-    text = f"{prepared.source};\n{question_statement(name, select, of, sites=request.sites)}"
-    (mine,) = compile_statements(
-        text,
-        root=prepared.home,
-        installer=prepared.installer,
-        next_counter=theirs.id.counter,
-        now_us=prepared.end_us + 1,
-        known_sites=prepared.sites,
-    )
+
+    def compiled(text: str) -> list[Query]:
+        return compile_statements(
+            f"{prepared.source};\n{text}",
+            root=prepared.home,
+            installer=prepared.installer,
+            next_counter=theirs.id.counter,
+            now_us=prepared.end_us + 1,
+            known_sites=prepared.sites,
+        )
+
+    mine = question_query(name, select, of, sites=request.sites, compiled=compiled)
     mine = msgspec.structs.replace(mine, unit_last=theirs.unit_last)
     if theirs.asked is None or theirs != asking(mine, theirs.asked):
         raise HeadwaterError(

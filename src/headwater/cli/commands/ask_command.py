@@ -18,6 +18,7 @@ import msgspec
 import typer
 
 from headwater.agent.control import control_api as api
+from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest
 from headwater.cli.commands.operator_commands import At, Federation, ask, show_answer
 from headwater.cli.show.estimate_line import Estimate, estimate_of
 from headwater.cli.show.output import ListingOutput, OutputFormat, chosen, print_objects, say
@@ -88,11 +89,11 @@ def ask_question(
 
 def _request(
     select: str, since: str | None, from_: str | None, to: str | None, sites: str, logs: bool
-) -> api.AskRequest:
+) -> AskRequest:
     if (since is None) == (from_ is None):
         raise ConfigurationError("ask: wanted --since or --from, which say about when; give one")
     since_us = None if since is None else _length_us(since)
-    return api.AskRequest(
+    return AskRequest(
         select=select,
         name=f"ask_{secrets.token_hex(4)}",
         since_s=None if since_us is None else since_us / 1e6,
@@ -126,7 +127,7 @@ def _moment_us(option: str, text: str | None) -> int | None:
 class _Asking:
     """One question, from its preparation to its end."""
 
-    def __init__(self, federation: Path | None, at: str | None, request: api.AskRequest) -> None:
+    def __init__(self, federation: Path | None, at: str | None, request: AskRequest) -> None:
         self._federation, self._at, self._request = federation, at, request
         self._given: list[str] = []
         self.question: Any = None
@@ -218,8 +219,8 @@ class _Asking:
             yield
         finally:
             if self._given:
-                end = api.EndAskRequest(tuple(self._given))
-                ask(self._federation, self._at, api.END_ASK, end, api.EndAskReply)
+                end = EndAskRequest(tuple(self._given))
+                ask(self._federation, self._at, api.END_ASK, end, EndAskReply)
 
 
 def _life_s(query: Any) -> float:

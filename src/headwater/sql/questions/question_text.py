@@ -23,6 +23,8 @@ STEPS_S = (
     *(60, 120, 300, 600, 900, 1_200, 1_800),
     *(3_600, 7_200, 10_800, 14_400, 21_600, 43_200, 86_400, 604_800),
 )
+ROUND_TIMES_MAX = 4
+"""A round step may be so many times as long as it has to be."""
 NOW_SLACK_US = 30 * MICROS
 """What was written a moment ago is not closed yet, so ``now`` is a little before."""
 DEADLINE_S = 30
@@ -79,8 +81,8 @@ def stretch_of(
 
 def _step_us(length_us: int, pane_us: int) -> int:
     round_ones = (one * MICROS for one in STEPS_S if one * MICROS % pane_us == 0)
-    found = (one for one in round_ones if length_us <= one * STEPS_MAX)
     least = -(-length_us // (STEPS_MAX * pane_us)) * pane_us
+    found = (one for one in round_ones if least <= one <= ROUND_TIMES_MAX * least)
     return next(found, least)
 
 

@@ -58,12 +58,12 @@ class CubePart(msgspec.Struct, frozen=True):
         return stream.window.pane_at(asked.window.pane_start_us(pane))
 
 
-class NotContained(HeadwaterError):
+class Uncontained(HeadwaterError):
     """In a sentence: what of the question the stream's panes lack."""
 
 
 def subsume(asked: Query, stream: Query) -> CubePart:
-    """Raises ``NotContained``."""
+    """Raises ``Uncontained``."""
     _check_kinds(asked, stream)
     panes = _panes(asked, stream)
     part = _CubePart(_tree(asked), _tree(stream), stream.id.name)
@@ -74,7 +74,7 @@ def why_not(asked: Query, stream: Query) -> str | None:
     """What is missing; None: nothing."""
     try:
         subsume(asked, stream)
-    except NotContained as error:
+    except Uncontained as error:
         return str(error)
     return None
 
@@ -82,15 +82,15 @@ def why_not(asked: Query, stream: Query) -> str | None:
 def _check_kinds(asked: Query, stream: Query) -> None:
     name = stream.id.name
     if not asked.reads_as(stream):
-        raise NotContained(
+        raise Uncontained(
             f"{name} reads source {stream.program.source.name}, and the question another one, or "
             "one that is defined otherwise"
         )
     if asked.program.settings != stream.program.settings:
-        raise NotContained(f"{name} runs under other settings of Spark's")
+        raise Uncontained(f"{name} runs under other settings of Spark's")
     why = _kind_of(stream)
     if why is not None:
-        raise NotContained(f"{name} {why}")
+        raise Uncontained(f"{name} {why}")
 
 
 def _kind_of(stream: Query) -> str | None:
@@ -122,7 +122,7 @@ def _panes(asked: Query, stream: Query) -> int:
     """How many of the stream's panes one of the question's is."""
     grid, own = asked.window, stream.window
     if grid.pane_us % own.pane_us or (grid.start_us - own.start_us) % own.pane_us:
-        raise NotContained(
+        raise Uncontained(
             f"{stream.id.name} has panes of {duration_text(own.pane_us)}, and windows of "
             f"{duration_text(grid.range_us)} every {duration_text(grid.slide_us)} are no whole "
             "runs of them"
@@ -135,9 +135,9 @@ def _tree(query: Query) -> Node:
     try:
         tree = question_of(query)
     except HeadwaterError as error:
-        raise NotContained(f"{query.id.name}: its statement can't be read here: {error}") from error
+        raise Uncontained(f"{query.id.name}: its statement can't be read here: {error}") from error
     if write_site_sql(tree) != query.program.site_sql:
-        raise NotContained(
+        raise Uncontained(
             f"{query.id.name} was compiled by another version, so what its partials are is not "
             "known here; install it anew"
         )
@@ -154,7 +154,7 @@ class _CubePart:
     def made(self) -> CubePart:
         asked = self._asked
         if asked.hidden or asked.below.sets:
-            raise NotContained(
+            raise Uncontained(
                 "the question has growing states, such as count(DISTINCT …), or grouping sets: "
                 "these are read off records"
             )
@@ -167,7 +167,7 @@ class _CubePart:
     def _check_views(self, asked: Grouped, stream: Grouped) -> None:
         texts = [_views(one) for one in (asked, stream)]
         if texts[0] != texts[1]:
-            raise NotContained(f"{self._name} has other LATERAL VIEWs than the question")
+            raise Uncontained(f"{self._name} has other LATERAL VIEWs than the question")
 
     def _conditions(self) -> list[str]:
         """Those that the stream has not kept already, over its keys."""
@@ -175,7 +175,7 @@ class _CubePart:
         wanted = {sql_of(one): one for one in _conjuncts(self._asked.below)}
         missing = [text for text in kept if text not in wanted]
         if missing:
-            raise NotContained(
+            raise Uncontained(
                 f"{self._name} has only records with {sorted(missing)[0][:SHOWN]}, and the "
                 "question asks for others, too"
             )
@@ -202,12 +202,12 @@ class _CubePart:
             if is_place(node) or (isinstance(node, exp.Column) and not node.meta.get(CUBE))
         ]
         if strange:
-            raise NotContained(
+            raise Uncontained(
                 f"{what} {text}, which {self._name} has not in its keys "
                 f"({', '.join(key.name for key in self._keys.values()) or 'none'})"
             )
         if floats:
-            raise NotContained(
+            raise Uncontained(
                 f"{what} {text}, an expression of {sorted(floats)[0]}, which is a number with a "
                 "point: groups take 0.0 and -0.0 for one"
             )
@@ -231,7 +231,7 @@ class _CubePart:
             is_it = (partial.merge, partial.type) == (wanted.merge, wanted.type)
             if own == text and is_it:
                 return name_sql(partial.name)
-        raise NotContained(f"{self._name} does not compute {text[:SHOWN]}")
+        raise Uncontained(f"{self._name} does not compute {text[:SHOWN]}")
 
 
 def _written(asked: Split, conditions: Sequence[str], values: Sequence[str]) -> CubePart:

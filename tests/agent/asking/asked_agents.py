@@ -13,7 +13,7 @@ import pyarrow as pa
 from tests.kits.home_agent import RowsAsTheyAre
 
 from headwater.agent.asking.ask_config import AskConfig
-from headwater.agent.control import control_api as api
+from headwater.agent.control.ask_api import AskRequest
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.control.operator_client import (
     Question,
@@ -108,7 +108,7 @@ class AskedAgents:
         assert edge.is_running(str(query.id))
 
     async def prepared(self, select: str, **more: Any) -> Question:
-        request = api.AskRequest(select=select, name="ask_1", **{"since_s": 600.0, **more})
+        request = AskRequest(select=select, name="ask_1", **{"since_s": 600.0, **more})
         return await prepared_question(self.desks["hub"].handle, request)
 
     async def asked(self, query: Query, *, answers: int = 1) -> list[dict[str, Any]]:
