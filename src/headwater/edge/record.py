@@ -6,7 +6,7 @@ Rows, updates and their marks are the cube's own tables; a restart brings both b
 ``QueryKept``. What of it the root is told has the same names in ``SiteState``.
 
 A pane at or above ``first_pane`` and below ``closed_through`` is closed. If it has no update and
-is not declined, it is closed empty: an empty close leaves no other trace.
+is neither declined nor unwanted, it is closed empty: an empty close leaves no other trace.
 """
 
 from __future__ import annotations
@@ -91,6 +91,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Panes below ``done_through`` that were declined or damaged, or open when the root was done
     with them: rows that came later were not taken. The root wants nothing of them, and whoever asks
     the cube about them must not take what is there for all."""
+    unwanted: Ranges = ()
+    """Panes that no window wants any more, as the root has said: they are not made, not sent, and
+    nothing is said of them. What they have stays until its retention."""
 
     @property
     def is_running(self) -> bool:
@@ -142,6 +145,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
             settings=_still_used(self.settings, done_through),
+            unwanted=ranges.difference(self.unwanted, gone),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined
