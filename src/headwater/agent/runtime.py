@@ -28,6 +28,7 @@ import structlog
 from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.answers.answers_shell import AnswersShell
+from headwater.agent.asking.asked_results import forget_answers
 from headwater.agent.asking.question_ends import QuestionEnds
 from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.budget_book import BudgetBook
@@ -419,6 +420,9 @@ class SiteRuntime:
         ended = self.question_ends.due(live, now_s=now_s, wall_s=self.wall_s())
         if ended:
             self._tell(self.node.end_questions, ended)
+            names = {one.query.id.name for one in live.values()}
+            results = self.stores.results_directory
+            self._threads.writer.submit(lambda: forget_answers(results, live=names))
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""
