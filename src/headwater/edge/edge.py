@@ -238,9 +238,7 @@ class Edge:
 
     def asked(self, found: Asked, *, now_s: float) -> None:
         """The cube has been asked for a question, and all that it has is written."""
-        edge = self._to_change(found.question)
-        report = None if edge is None else take_asked(edge, found)
-        if report is not None:
+        for report in take_asked(self._to_change(found.question), found):
             self.batch_committed(report, now_s=now_s)
 
     def suspend(self, query_id: str, message: str) -> None:
@@ -320,6 +318,8 @@ class Edge:
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
+            if edge.degrading and not state.book.making:
+                edge.degrading.look(capacity(state.id), now_s=now_s)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())

@@ -31,14 +31,14 @@ class Asked(msgspec.Struct, frozen=True):
     """In words, why nothing of it is answered here; empty: it is."""
 
 
-def take_asked(edge: QueryEdge, found: Asked) -> BatchReport | None:
-    """What follows for the question as for any query of a source that has ended; None: nothing."""
+def take_asked(edge: QueryEdge | None, found: Asked) -> list[BatchReport]:
+    """What follows for the question as for any query of a source that has ended, if anything."""
+    if edge is None or edge.state.record.status != RUNNING:
+        return []
     state = edge.state
-    if state.record.status != RUNNING:
-        return None
     if found.refused:
         edge.beginning.refuse(found.refused)
-        return None
+        return []
     for one in found.declined:
         state.decline(one.first, one.last, one.reason)
     for first, last in found.damaged:
@@ -47,4 +47,4 @@ def take_asked(edge: QueryEdge, found: Asked) -> BatchReport | None:
         state.telling.tell_remarks((Remark.of(RemarkKind.AS_OF, found.as_of),))
         state.hear(News.WORD)
     batch = QueryBatch(found.question, found.panes)
-    return BatchReport(state.query.source_name, (batch,), ended=True)
+    return [BatchReport(state.query.source_name, (batch,), ended=True)]
