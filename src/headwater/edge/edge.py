@@ -312,6 +312,8 @@ class Edge:
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
+            if edge.degrading and not state.book.making:
+                edge.degrading.look(capacity(state.id), now_s=now_s)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())

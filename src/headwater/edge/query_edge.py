@@ -33,6 +33,7 @@ from headwater.edge.closing.reached import (
     closable_by_number,
     sealable_by_number,
 )
+from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
@@ -56,6 +57,7 @@ class QueryEdge:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
         self.early = EarlyRounds(state)
+        self.degrading = Degrading(state)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -81,7 +83,7 @@ class QueryEdge:
             state.add_tally(Tally(too_late=rows))
         elif pane >= record.closed_through:
             state.book.open.add(pane, pane)
-        else:
+        elif pane not in state.unwanted:
             state.book.add_late(pane, now_s=now_s)
 
     def advance(
@@ -114,13 +116,24 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
-            writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
+            writes.append(self._make(panes))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
         writes += self._tell_end()
         if self._has_more:
             state.hear(News.WORK)
         return writes
+
+    def _make(self, panes: list[int]) -> MakeUpdates:
+        state, degrading = self.state, self.degrading
+        return MakeUpdates(
+            state.id,
+            tuple(panes),
+            state.record,
+            self._are_updates_sent,
+            is_measured=bool(degrading),
+            raised=degrading.raised() if degrading else None,
+        )
 
     def next_deadline_s(self) -> float:
         state, book = self.state, self.state.book
@@ -182,13 +195,13 @@ class QueryEdge:
         count_max, panes = self.state.config.panes_per_cut_max, list[int]()
         state = self.state
         below = min(through, FOREVER if state.query.ends_at is None else state.query.ends_at)
-        for first, last in state.declined.gaps(state.record.lowest_unclosed(), below - 1):
+        for first, last in state.owed_of(state.record.lowest_unclosed(), below - 1):
             panes += range(first, min(last + 1, first + count_max - len(panes)))
             if len(panes) == count_max:
                 self._has_more = panes[-1] + 1 < through
                 return panes, panes[-1] + 1
         if below < through:
-            state.close_empty((below, through - 1))
+            state.close_empty(*state.owed_of(below, through - 1))
         return panes, through
 
     def _rows_below(self, through: int, *, now_s: float) -> tuple[list[int], int]:
@@ -199,7 +212,8 @@ class QueryEdge:
         if next_open is not None:
             through, self._has_more = next_open, True
         filled = IntervalSet((pane, pane) for pane in panes)
-        unclosed = state.declined.gaps(state.record.lowest_unclosed(), through - 1)
+        panes = [pane for pane in panes if pane not in state.unwanted]
+        unclosed = state.owed_of(state.record.lowest_unclosed(), through - 1)
         self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
 
@@ -255,6 +269,7 @@ class QueryEdge:
         read_s = min(state.time.of_read(after_s), after_s + ahead_s)
         pane = window.pane_at(round((read_s - disorder_s) * MICROS))
         pane = pane if first is None else max(pane, first)
+        pane = next(state.unwanted.gaps(pane, FOREVER), (FOREVER, FOREVER))[0]
         if record.end_pane is not None and pane >= record.end_pane:
             return NEVER_DUE_S
         close_s = window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
@@ -273,6 +288,10 @@ class QueryEdge:
         owes_rest = state.settings.at(pane).owes_rest
         closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
+        if pane in state.unwanted:  # it was cut before the word, and keeps its number
+            state.hear(News.WORK)
+            book.leave(state.unwanted)
+            return []
         if done.over:
             state.decline(pane, pane, Reason.LIMIT)
             state.change(News.WORD, message=done.over[:MESSAGE_CHARS_MAX])
@@ -284,6 +303,8 @@ class QueryEdge:
             return []
         is_reopened = ranges.contains(state.record.reopened, pane)
         is_late = (done.first_update > 1 and not was_early) or is_reopened
+        if self.degrading:
+            self.degrading.made(done, is_first=state.is_live and not is_late)
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)

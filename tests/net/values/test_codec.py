@@ -29,6 +29,7 @@ from headwater.algebra.words.acknowledgement import (
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
+from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
@@ -166,6 +167,7 @@ heads = st.builds(
     age_s=times,
     clock_s=st.none() | st.floats(-1e12, 1e12),
     tells_several=st.booleans(),
+    unwanted=st.sampled_from([(), ((120, 129),)]),
     travel_s=st.none() | st.integers(0, 1_000).map(lambda parts: parts / 20),
     shares=st.lists(
         st.builds(
@@ -330,6 +332,7 @@ FULL = [
             awaited_from=105,
             tells_several=True,
             travel_s=1.5,
+            unwanted=((115, 119),),
             shares=(ShareTable(2, 110, 119, ((1 << 29, 1 << 4),)),),
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
@@ -371,6 +374,7 @@ FULL = [
         remarks=(Remark("no file", "no file matches 'a'"),),
         settings=((1, 20), (2, 24)),
         flush_level=5,
+        degraded=(Degraded(30, 2, Why.CAPACITY),),
     ),
     Heartbeat(
         sent_s=1.5,

@@ -25,6 +25,7 @@ from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
 from headwater.root.pane_board import PaneBoard
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX, DegradedSite, degraded_sites
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -64,6 +65,7 @@ class Assessment(msgspec.Struct, frozen=True):
     settings: tuple[int, ...] = (0,)
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
+    degraded: tuple[DegradedSite, ...] = ()
 
     @property
     def is_final(self) -> bool:
@@ -82,6 +84,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.alarms,
             self.alarm_count,
             self.withheld,
+            self.degraded,
         )
 
 
@@ -105,6 +108,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.alarms,
         envelope.alarm_count,
         envelope.withheld,
+        envelope.degraded,
     )
 
 
@@ -150,7 +154,7 @@ def assess(
         rows_number=max(board.rows_number for board in boards),
         expected=expected.bit_count(),
         covered=covered.bit_count(),
-        missing=_missing(scoreboard, boards, absent, missing_max) if absent else (),
+        missing=_missing(scoreboard, boards, absent, missing_max, has_enough) if absent else (),
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
@@ -161,6 +165,7 @@ def assess(
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
         final_by=None if disputed or is_doubted else final_by,
+        degraded=degraded_sites(scoreboard.table, boards) if scoreboard.table.degraded else (),
     )
 
 
@@ -225,12 +230,15 @@ def alarms_of(
 
 
 def _missing(
-    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int
+    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int, has_enough: bool
 ) -> tuple[MissingSite, ...]:
+    """``has_enough``: what is not declined is not wanted, whatever else is to be said of it."""
     listed = bitset.of(islice(bitset.members(absent), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for cause in _causes(scoreboard, board, listed):
+        for ordinal, state, reason in _causes(scoreboard, board, listed):
+            is_left = has_enough and state is not PaneState.DECLINED
+            cause = ordinal, PaneState.NOT_WANTED if is_left else state, reason
             panes.setdefault(cause, []).append(board.pane)
     names = scoreboard.table.names
     return tuple(
@@ -310,6 +318,7 @@ def _signature(
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
     withheld: StatedErrors,
+    degraded: tuple[DegradedSite, ...],
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
     Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
@@ -321,5 +330,6 @@ def _signature(
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
     stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    given_up = tuple((one.site, one.panes, one.step) for one in degraded[:DEGRADED_LISTED_MAX])
     said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
-    return hash(said)
+    return hash((*said, given_up))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
@@ -128,6 +129,12 @@ class CubeQueries:
             if not any(first <= pane <= last for first, last in told)
         )
         return msgspec.structs.replace(record, declined=record.declined + untold)
+
+    def unwanted(self) -> dict[int, Ranges]:
+        """By query, the panes that its root wants no more."""
+        known = self._known
+        found = ((number, known.records[name].unwanted) for name, number in known.numbers.items())
+        return {number: unwanted for number, unwanted in found if unwanted}
 
     def done_through(self, query: str) -> int:
         return self._known.records[query].done_through
