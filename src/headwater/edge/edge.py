@@ -22,6 +22,7 @@ from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
+from headwater.edge.degrade.degrading import DegradeProgress, progress_of
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -51,6 +52,8 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     """Kept back at closes, in this life; each time counted."""
     flush_s: float = 0.0
     """As in ``EarlyRounds``."""
+    degrading: DegradeProgress | None = None
+    """None: it gives up nothing, whatever comes."""
 
 
 class Edge:
@@ -312,6 +315,8 @@ class Edge:
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
+            if edge.degrading and not state.book.making:
+                self._outputs += edge.degrading.look(capacity(state.id), now_s=now_s)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
@@ -386,6 +391,7 @@ class Edge:
                 edge.early.keys_again,
                 state.book.withheld_keys,
                 edge.early.flush_s,
+                progress_of(edge.degrading) if edge.degrading else None,
             )
             for edge in self._edges.values()
             for state in (edge.state,)

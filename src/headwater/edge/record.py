@@ -20,6 +20,7 @@ from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.degraded import Degraded, still_said
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.edge.report import QueryBatch
 
@@ -86,6 +87,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
+    degraded: tuple[Degraded, ...] = ()
     unwanted: Ranges = ()
     """Panes that no window wants any more, as the root has said: they are not made, not sent, and
     nothing is said of them. What they have stays until its retention."""
@@ -139,6 +141,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
             settings=_still_used(self.settings, done_through),
+            degraded=still_said(self.degraded, done_through),
             unwanted=ranges.difference(self.unwanted, gone),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)

@@ -25,6 +25,7 @@ from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
 from headwater.root.pane_board import PaneBoard
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX, DegradedSite, degraded_sites
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -62,6 +63,7 @@ class Assessment(msgspec.Struct, frozen=True):
     settings: tuple[int, ...] = (0,)
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
+    degraded: tuple[DegradedSite, ...] = ()
 
     @property
     def is_final(self) -> bool:
@@ -80,6 +82,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.alarms,
             self.alarm_count,
             self.withheld,
+            self.degraded,
         )
 
 
@@ -103,6 +106,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.alarms,
         envelope.alarm_count,
         envelope.withheld,
+        envelope.degraded,
     )
 
 
@@ -159,6 +163,7 @@ def assess(
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
         final_by=None if disputed or is_doubted else final_by,
+        degraded=degraded_sites(scoreboard.table, boards) if scoreboard.table.degraded else (),
     )
 
 
@@ -302,6 +307,7 @@ def _signature(
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
     withheld: StatedErrors,
+    degraded: tuple[DegradedSite, ...],
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
     Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
@@ -313,5 +319,6 @@ def _signature(
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
     stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    given_up = tuple((one.site, one.panes, one.step) for one in degraded[:DEGRADED_LISTED_MAX])
     said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
-    return hash(said)
+    return hash((*said, given_up))
