@@ -16,7 +16,7 @@ Nothing that a message says can raise out of here: what breaks the rules is drop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from headwater.algebra.capacity.way_capacity import WayCapacity
@@ -274,6 +274,11 @@ class Peer:
         """Given by an operator, numbered by this site: accept it and flood it, or say why not."""
         self._begin(now_s)
         return self._commands.give(command, now_s=now_s)
+
+    def end_questions(self, query_ids: Collection[str], *, now_s: float) -> None:
+        """Which this site took: their time is over."""
+        self._begin(now_s)
+        self._commands.end_questions(query_ids, now_s=now_s)
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """This peer is the root of the query: new trees for it, under a higher plan version. What
