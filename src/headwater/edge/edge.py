@@ -31,6 +31,7 @@ from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import REFUSED, RUNNING, EdgeRecord, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
+from headwater.edge.take_asked import Asked, take_asked
 from headwater.edge.take_report import suspend, take_past, take_report
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
@@ -237,6 +238,11 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
+
+    def asked(self, found: Asked, *, now_s: float) -> None:
+        """The cube has been asked for a question, and all that it has is written."""
+        for report in take_asked(self._to_change(found.question), found):
+            self.batch_committed(report, now_s=now_s)
 
     def suspend(self, query_id: str, message: str) -> None:
         """The query takes more than its share of the site: it is run here no more."""
