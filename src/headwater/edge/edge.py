@@ -21,10 +21,10 @@ from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.degrade.degrading import progress_of
-from headwater.edge.edge_progress import EdgeProgress
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
+from headwater.edge.progress import EdgeProgress
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import REFUSED, RUNNING, QueryKept

@@ -1,4 +1,4 @@
-"""What a site says of its queries to people and metrics, beside their records."""
+"""What an edge shows of a query at its site, for people."""
 
 from __future__ import annotations
 
