@@ -40,6 +40,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     left_out: int
     fenced: int
     refused: int
+    questions: Mapping[str, int] = {}
+    """By what became of them here; and panes that retention passed over for them."""
     unread: int = 0
     lines: Mapping[str, tuple[int, int]] = {}
     remarks: Mapping[str, int] = {}
@@ -156,6 +158,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         left_out=runtime.left_out_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
+        questions=runtime.questions.counts(),
         unread=runtime.feeder.unread_count,
         lines=runtime.feeder.line_counts(),
         remarks=runtime.feeder.remark_counts(),
@@ -385,6 +388,10 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
     )
+    questions = CounterMetricFamily("headwater_questions", "About cubes here", labels=["what"])
+    for what, count in snapshot.questions.items():
+        questions.add_metric([what], count)
+    yield questions
     yield from _of_lines(snapshot)
     yield GaugeMetricFamily(
         "headwater_input_unread", "Files that are named and not read now", value=snapshot.unread
