@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
+from headwater.agent.view.degrade_metrics import degrade_metrics
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
@@ -284,21 +285,6 @@ def _of_budgets(network: NetworkStats) -> Iterator[Metric]:
     yield from (allowed, spent, waited, frames)
 
 
-def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
-    step = GaugeMetricFamily(
-        "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
-    )
-    need = GaugeMetricFamily(
-        "headwater_degrade_need_bytes_per_second",
-        "What the newest panes of a query that may give something up take on the wire",
-        labels=["query"],
-    )
-    for query, told in snapshot.degrading.items():
-        step.add_metric([query], told.step)
-        need.add_metric([query], told.need)
-    yield from (step, need)
-
-
 def _of_queries(network: NetworkStats) -> Iterator[Metric]:
     """By query and class; what is sent for queries that are not known here has no name."""
     spent = CounterMetricFamily(
@@ -382,7 +368,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "What was left at the close of the newest pane takes the way so long, of the slowest query",
         value=snapshot.flush_s,
     )
-    yield from _degrading(snapshot)
+    yield from degrade_metrics(snapshot.degrading)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )
