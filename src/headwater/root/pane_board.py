@@ -132,14 +132,21 @@ class PaneBoard:
                 return _holding(present or 0, key)
         return self.holdings.get(ordinal)
 
-    def withheld(self, *, gives_back: bool) -> Remainders:
+    def withheld(self, *, gives_back: bool, is_sealed: bool) -> Remainders:
         """All that is kept back. ``gives_back``: a further update of a site has all of its rest;
-        otherwise it never comes."""
-        owed = (one.withheld for one in self.rests if not (gives_back and self._is_given_back(one)))
+        otherwise it never comes. ``is_sealed``: every site has sealed the pane."""
+        sure = self.in_whole & ~(self.declined | self.damaged) if is_sealed else 0
+        owed = (
+            one.withheld
+            for one in self.rests
+            if not (gives_back and self._is_given_back(one, sure))
+        )
         return reduce(merge_remainders, owed, ())
 
-    def _is_given_back(self, rest: Rest) -> bool:
-        return all(not sites & ~self._beyond(update) for sites, update in rest.sites)
+    def _is_given_back(self, rest: Rest, sure: int) -> bool:
+        """``sure``: sites that have sealed the pane, and of which all is in. They owe nothing more,
+        whoever of a merged piece has kept something back, and whatever it was merged with."""
+        return all(not sites & ~(sure | self._beyond(update)) for sites, update in rest.sites)
 
     def _beyond(self, update: int) -> int:
         """The sites of which all is in, and that is more than up to this update."""
