@@ -33,6 +33,7 @@ from headwater.edge.closing.reached import (
     closable_by_number,
     sealable_by_number,
 )
+from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
@@ -56,6 +57,7 @@ class QueryEdge:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
         self.early = EarlyRounds(state)
+        self.degrading = Degrading(state)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -114,13 +116,24 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
-            writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
+            writes.append(self._make(panes))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
         writes += self._tell_end()
         if self._has_more:
             state.hear(News.WORK)
         return writes
+
+    def _make(self, panes: list[int]) -> MakeUpdates:
+        state, degrading = self.state, self.degrading
+        return MakeUpdates(
+            state.id,
+            tuple(panes),
+            state.record,
+            self._are_updates_sent,
+            is_measured=bool(degrading),
+            raised=degrading.raised() if degrading else None,
+        )
 
     def next_deadline_s(self) -> float:
         state, book = self.state, self.state.book
@@ -160,6 +173,8 @@ class QueryEdge:
     def _closable(self, clock: SourceClock, past: SourceClock | None, *, now_s: float) -> int:
         """Panes below may be closed."""
         query, record = self.state.query, self.state.record
+        if query.reads_cube and record.awaits_greeting:  # its input has ended before that is known
+            return -FOREVER
         is_waiting = record.awaits_greeting or self._awaits_input(clock, now_s=now_s)
         if query.numbers is not None:
             reached = self.state.reached.pane(awaits_past=bool(record.past))
@@ -290,6 +305,8 @@ class QueryEdge:
             return []
         is_reopened = ranges.contains(state.record.reopened, pane)
         is_late = (done.first_update > 1 and not was_early) or is_reopened
+        if self.degrading:
+            self.degrading.made(done, is_first=state.is_live and not is_late)
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)

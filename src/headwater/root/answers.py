@@ -28,6 +28,7 @@ from headwater.root.config import RootConfig
 from headwater.root.eviction import Eviction
 from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.said.assess import Assessment, assess, signature_of
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX
 from headwater.root.said.envelope import (
     NONE_LEFT_OUT,
     REMARKS_LISTED_MAX,
@@ -220,6 +221,8 @@ class Answers:
             alarms=found.alarms,
             alarm_count=found.alarm_count,
             withheld=found.withheld,
+            degraded=found.degraded[:DEGRADED_LISTED_MAX],
+            degraded_count=len(found.degraded),
             settings=found.settings,
             counted=self._query.counted,
             fidelity=self.reached(found),

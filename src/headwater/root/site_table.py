@@ -74,6 +74,8 @@ class SiteTable:
         self.settings = SettingsBook(Settings.of(query))
         self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
         """By what sites say of the settings that they go by: those that say so, as a bitset."""
+        self.degraded = bitset.EMPTY
+        """Sites that say that they give, or gave, something up."""
         self._draw = query.draw
         demand = query.awaited_demand
         self.takes_enough = demand is not None and demand.is_final
@@ -253,6 +255,8 @@ class SiteTable:
             del self._sealed[former]
         bit = 1 << state.ordinal
         self._count_settings(state.settings, bit, is_more=by > 0)
+        if state.degraded:
+            self.degraded = self.degraded | bit if by > 0 else self.degraded & ~bit
         self.behind = self.behind | bit if state.catching_up and by > 0 else self.behind & ~bit
         sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
         self.tally = Tally(*(a + by * b for a, b in sums))

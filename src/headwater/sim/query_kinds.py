@@ -13,13 +13,14 @@ import msgspec
 from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
+from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -47,6 +48,8 @@ GROWING_SHARE = 0.4
 WAITING_SHARE = 0.1
 DEMAND_SHARE = 0.3
 TOLERANCE_SHARE = 0.35
+DEGRADE_SHARE = 0.4
+"""Of those that have an error: with a threshold in its place."""
 LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
@@ -169,6 +172,21 @@ def draw_dealt(random: Random, query: Query, *, sites: int, now_s: float) -> Que
     dealt = msgspec.structs.replace(tolerance, columns=(column,), sites=sites)
     query = msgspec.structs.replace(query, tolerance=dealt)
     return with_dealing(query, now_us=round(now_s * MICROS), table_s=TABLE_S)
+
+
+def draw_degradation(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a threshold in the place of its error: nothing is kept back
+    while the way is wide enough."""
+    tolerance = query.tolerates
+    if random.random() >= DEGRADE_SHARE or tolerance is None:
+        return query
+    parts = random.choice(((1.0,), (0.25, 1.0), (1 / 64, 1 / 16, 1 / 4, 1.0)))
+    operator = Operator(OperatorKind.THRESHOLD, parts, "n", text="threshold(n)")
+    return msgspec.structs.replace(
+        query,
+        tolerance=msgspec.structs.replace(tolerance, threshold=Threshold("n")),
+        degradation=Degradation((operator,)),
+    )
 
 
 def has_groups(query: Query) -> bool:

@@ -29,6 +29,7 @@ from headwater.algebra.words.acknowledgement import (
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
+from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
@@ -373,16 +374,21 @@ FULL = [
         remarks=(Remark("no file", "no file matches 'a'"),),
         settings=((1, 20), (2, 24)),
         flush_level=5,
+        degraded=(Degraded(30, 2, Why.CAPACITY),),
     ),
     Heartbeat(
         sent_s=1.5,
         echo_s=1.0,
         echo_held_s=0.25,
         digest=7,
-        roots=(RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5, via=(4, 2)),),
+        roots=(
+            RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5, via=(4, 2), carries=2048.0),
+        ),
         coordinate=Coordinate(x=1.0, y=2.0, z=3.0, height=4.0, error=0.5),
         needs_link=False,
         next_s=4.5,
+        marker=3,
+        marker_held_s=0.5,
     ),
 ]
 

@@ -22,6 +22,7 @@ from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane, beginning_of
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.close_digest import BlockDigest, Closes
+from headwater.algebra.words.degraded import Degraded
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import Remark
 
@@ -44,6 +45,8 @@ class Reason(StrEnum):
     BACKLOG = "backlog"
     NOT_RETAINED = "not retained"
     CATCHING_UP = "catching up"
+    NOT_CLOSED = "not closed"
+    """Of a question: the stream's panes were open when it was answered."""
 
     @classmethod
     def _missing_(cls, _: object) -> Reason:
@@ -211,5 +214,7 @@ class SiteState(msgspec.Struct, frozen=True):
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
+    degraded: tuple[Degraded, ...] = ()
+    """From which panes on it has given up how much, and why, by pane."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -25,6 +25,7 @@ from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
 from headwater.root.pane_board import PaneBoard
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX, DegradedSite, degraded_sites
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -36,6 +37,8 @@ from headwater.root.said.envelope import (
 from headwater.root.said.withheld import NONE_STATED, StatedErrors, stated_errors
 from headwater.root.scoreboard import Scoreboard
 
+AWAITED_NAMED_MAX = 4
+"""Runs of updates that are named of those that a site owes."""
 REFUSALS_TOLD_MAX = 16
 """Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
 REFUSAL_CHARACTERS_MAX = 600
@@ -62,6 +65,7 @@ class Assessment(msgspec.Struct, frozen=True):
     settings: tuple[int, ...] = (0,)
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
+    degraded: tuple[DegradedSite, ...] = ()
 
     @property
     def is_final(self) -> bool:
@@ -80,6 +84,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.alarms,
             self.alarm_count,
             self.withheld,
+            self.degraded,
         )
 
 
@@ -103,6 +108,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.alarms,
         envelope.alarm_count,
         envelope.withheld,
+        envelope.degraded,
     )
 
 
@@ -159,7 +165,15 @@ def assess(
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
         final_by=None if disputed or is_doubted else final_by,
+        degraded=_degraded(scoreboard, boards, sealed_through),
     )
+
+
+def _degraded(
+    scoreboard: Scoreboard, boards: list[PaneBoard], sealed_through: int
+) -> tuple[DegradedSite, ...]:
+    table = scoreboard.table
+    return degraded_sites(table, boards, sealed_through=sealed_through) if table.degraded else ()
 
 
 def _stated(
@@ -266,9 +280,7 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
             yield ordinal, PaneState.OPEN, _open_text(early)
         else:
             lacking = ranges.difference(((1, holding.closed_at),), holding.updates)
-            awaited = ranges.count(lacking)
-            reason_text = f"{awaited} of {holding.closed_at} updates are awaited"
-            yield ordinal, PaneState.CLOSED, reason_text
+            yield ordinal, PaneState.CLOSED, _awaited_text(lacking, holding.closed_at)
     for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
         view = table.views.get(ordinal)
         if view is None:
@@ -290,6 +302,17 @@ def _open_text(early: int) -> str:
     return f"{said}; {early} early update{' is' if early == 1 else 's are'} in"
 
 
+def _awaited_text(lacking: Ranges, closed_at: int) -> str:
+    """
+    >>> _awaited_text(((2, 2),), 3), _awaited_text(((1, 2), (4, 4)), 4)
+    ('1 of 3 updates is awaited: 2', '3 of 4 updates are awaited: 1-2, 4')
+    """
+    count = ranges.count(lacking)
+    which = ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in lacking[:AWAITED_NAMED_MAX])
+    more = ", …" if len(lacking) > AWAITED_NAMED_MAX else ""
+    return f"{count} of {closed_at} updates {'is' if count == 1 else 'are'} awaited: {which}{more}"
+
+
 def _as_ranges(panes: list[int]) -> Ranges:
     return ranges.normal((pane, pane) for pane in panes)
 
@@ -305,6 +328,7 @@ def _signature(
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
     withheld: StatedErrors,
+    degraded: tuple[DegradedSite, ...],
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
     Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
@@ -316,5 +340,6 @@ def _signature(
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
     stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    given_up = tuple((one.site, one.panes, one.step) for one in degraded[:DEGRADED_LISTED_MAX])
     said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
-    return hash(said)
+    return hash((*said, given_up))

@@ -20,6 +20,7 @@ from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
+from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import (
     NONE_STATED,
@@ -227,6 +228,11 @@ class Envelope(msgspec.Struct, frozen=True):
     """How much of the window is in it, by panes and sites, and what was demanded."""
     final_by: FinalBy | None = None
     """None: it is not final, or an older version made it."""
+    degraded: tuple[DegradedSite, ...] = ()
+    """Sites that have given up some of it because of a narrow way: since which pane, how much, and
+    why. At most ``DEGRADED_LISTED_MAX``."""
+    degraded_count: int = 0
+    """How many entries there would be."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""
