@@ -24,6 +24,7 @@ from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
 from headwater.plan.query import Query, QueryId, Rounds, Sites, TimeKind, Timing
+from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
 
@@ -67,6 +68,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
+    ask: Ask | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

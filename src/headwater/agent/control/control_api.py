@@ -25,6 +25,8 @@ WHY = "why"
 STATEMENTS = "statements"
 ALARMS = "alarms"
 COMPARE = "compare"
+PREPARE_ASK = "prepare question"
+END_ASK = "end question"
 
 
 class NamedWindow(StrEnum):

@@ -45,6 +45,8 @@ class Reason(StrEnum):
     BACKLOG = "backlog"
     NOT_RETAINED = "not retained"
     CATCHING_UP = "catching up"
+    NOT_CLOSED = "not closed"
+    """Of a question: the stream's panes were open when it was answered."""
 
     @classmethod
     def _missing_(cls, _: object) -> Reason:
