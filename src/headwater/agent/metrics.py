@@ -17,6 +17,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
+from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
 from headwater.edge.degrade.degrading import DegradeProgress
@@ -40,6 +42,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     left_out: int
     fenced: int
     refused: int
+    questions: Mapping[str, int] = {}
+    """By what became of them here; and panes that retention passed over for them."""
     unread: int = 0
     lines: Mapping[str, tuple[int, int]] = {}
     remarks: Mapping[str, int] = {}
@@ -58,6 +62,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     withheld_keys: int = 0
     flush_s: float = 0.0
     degrading: Mapping[str, DegradeProgress] = {}
+    links_carry: Mapping[str, LinkTold] = {}
+    ways_carry: Mapping[str, WayCapacity] = {}
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -156,6 +162,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         left_out=runtime.left_out_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
+        questions=runtime.questions.counts(),
         unread=runtime.feeder.unread_count,
         lines=runtime.feeder.line_counts(),
         remarks=runtime.feeder.remark_counts(),
@@ -173,6 +180,8 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         early_again=sum(one.early_again for one in edges),
         withheld_keys=sum(one.withheld_keys for one in edges),
         flush_s=max((one.flush_s for one in edges), default=0.0),
+        links_carry=links_told(runtime),
+        ways_carry=ways_told(runtime),
         degrading={one.query: one.degrading for one in edges if one.degrading is not None},
     )
 
@@ -323,6 +332,7 @@ def _of_queries(network: NetworkStats) -> Iterator[Metric]:
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
     yield from _of_budgets(snapshot.network)
+    yield from capacity_metrics(snapshot.links_carry, snapshot.ways_carry)
     yield from _of_queries(snapshot.network)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
     received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
@@ -385,6 +395,10 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
     )
+    questions = CounterMetricFamily("headwater_questions", "About cubes here", labels=["what"])
+    for what, count in snapshot.questions.items():
+        questions.add_metric([what], count)
+    yield questions
     yield from _of_lines(snapshot)
     yield GaugeMetricFamily(
         "headwater_input_unread", "Files that are named and not read now", value=snapshot.unread
