@@ -35,15 +35,15 @@ WITH (format = 'csv', path = 'hits.csv', time = 'ts');
 """
 STREAM = """
 CREATE STREAM pages WITH (begin = '40 minutes ago', disorder = '1s') AS
-SELECT page, status, count(*) AS n, sum(n) AS total, avg(ms) AS mean, max(n) AS most,
+SELECT page, status, count(*) AS c, sum(n) AS total, avg(ms) AS mean, max(n) AS most,
        approx_count_distinct(n) AS kinds
-FROM hits WHERE n >= 0 GROUP BY window(ts, '10 seconds'), page, status HAVING n > 1000000;
+FROM hits WHERE n >= 0 GROUP BY window(ts, '10 seconds'), page, status HAVING c > 1000000;
 """
 CUBE, LOGS = "cube", "logs"
 QUESTIONS = [
-    (CUBE, "SELECT status, count(*) AS n FROM hits WHERE n >= 0 AND page = '/3' GROUP BY status"),
+    (CUBE, "SELECT status, count(*) AS c FROM hits WHERE n >= 0 AND page = '/3' GROUP BY status"),
     (CUBE, "SELECT page, sum(n) AS t, max(n) AS m FROM hits WHERE n >= 0 GROUP BY page"),
-    (CUBE, "SELECT count(*) AS n, round(avg(ms), 6) AS a FROM hits WHERE n >= 0"),
+    (CUBE, "SELECT count(*) AS c, round(avg(ms), 6) AS a FROM hits WHERE n >= 0"),
     (
         CUBE,
         "SELECT upper(page) AS p, status DIV 100 AS k, sum(n) AS t FROM hits WHERE n >= 0 AND "
@@ -51,12 +51,12 @@ QUESTIONS = [
     ),
     (
         CUBE,
-        "SELECT page, count(*) AS n FROM hits WHERE n >= 0 AND page <> '/1' "
-        "GROUP BY page HAVING count(*) > 20 ORDER BY n DESC, page LIMIT 3",
+        "SELECT page, count(*) AS c FROM hits WHERE n >= 0 AND page <> '/1' "
+        "GROUP BY page HAVING count(*) > 20 ORDER BY c DESC, page LIMIT 3",
     ),
     (
         CUBE,
-        "SELECT unix_micros(window.start) AS s, status, count(*) AS n FROM hits WHERE n >= 0 "
+        "SELECT unix_micros(window.start) AS s, status, count(*) AS c FROM hits WHERE n >= 0 "
         "GROUP BY window(ts, '5 minutes'), status",
     ),
     (LOGS, "SELECT status, min(n) AS least FROM hits WHERE n >= 0 GROUP BY status"),
