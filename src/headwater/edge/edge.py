@@ -136,7 +136,28 @@ class Edge:
             loss_through = 0 if clock is None else clock.loss_through
             edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
+        self._know_levels()
         return kept is None
+
+    def _know_levels(self) -> None:
+        """Of each query, which of the others stand for it."""
+        levels = [one.state for one in self._edges.values() if one.state.is_level]
+        for edge in self._edges.values():
+            if levels or edge.levels:
+                edge.levels.know(levels)
+
+    def _wake_deferred(self) -> None:
+        """What waits for a level to arrive may follow."""
+        for edge in self._edges.values():
+            if edge.state.book.deferred:
+                edge.state.hear(News.WORK)
+
+    def set_step(self, query_id: str, step: int) -> None:
+        """At which of its steps the query is from the next pane on; 0: at full fidelity. A step
+        that has no level here is the next one below that has."""
+        edge = self._to_change(query_id)
+        if edge is not None:
+            edge.levels.set_step(step)
 
     def alter(self, query_id: str, settings: SettingsBook) -> SettingsBook | None:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
@@ -218,6 +239,7 @@ class Edge:
         self._due_s = None
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
             self._outputs.append(Forget(query_id))
+            self._know_levels()
 
     def forget_uninstalled(self, *, aside: Container[str] = ()) -> None:
         """After a restart and its installs: what is still kept was removed in between, but for
@@ -236,6 +258,8 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
+        for edge in self._of_source(report.source):
+            edge.levels.hear(report)
 
     def suspend(self, query_id: str, message: str) -> None:
         """The query takes more than its share of the site: it is run here no more."""
@@ -275,6 +299,8 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._watch_clock(edge.state.belief.others_s)
+            if edge.state.is_level:
+                self._wake_deferred()
 
     def _watch_clock(self, others_s: float | None) -> None:
         """Say it when the wall clock turns out to be off, and when it is right again."""
@@ -328,6 +354,8 @@ class Edge:
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
+        for edge in filter(_has_levels, self._edges.values()):
+            edge.levels.choose(now_s=now_s)
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
@@ -410,3 +438,7 @@ class Edge:
             for edge in self._edges.values()
             for state in (edge.state,)
         )
+
+
+def _has_levels(edge: QueryEdge) -> bool:
+    return bool(edge.levels)

@@ -86,6 +86,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
+    deferred: Ranges = ()
+    """Closed panes whose rows a level of the query has: their own updates follow."""
+    taken: Ranges = ()
+    """Of a level: the panes that leave at it. Written before they begin, so that every batch that
+    has records of them gives their rows to it."""
 
     @property
     def is_running(self) -> bool:
@@ -135,6 +140,8 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             empty=ranges.difference(self.empty, gone),
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
+            deferred=ranges.difference(self.deferred, gone),
+            taken=ranges.difference(self.taken, gone),
             settings=_still_used(self.settings, done_through),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)

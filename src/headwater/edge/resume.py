@@ -50,7 +50,7 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         state.damage(pane, pane)
     if kept.updates and pane >= state.record.lowest_unclosed():
         book.early[pane] = None
-    elif kept.updates:
+    elif kept.updates and not (state.is_level and kept.is_acked):
         # which of them the first close had is not known any more
         state.count(pane, kept.updates, is_late=kept.updates > 1 and not kept.is_acked)
     if kept.waiting_rows:

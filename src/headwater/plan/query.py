@@ -26,6 +26,7 @@ from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGri
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.durations import duration_text, window_text
+from headwater.plan.level import Level, plain_fault
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
@@ -158,6 +159,9 @@ class Query(msgspec.Struct, frozen=True):
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     """Set: its weight where queries wait for a link, and its own budget. Unset, and then not on the
     wire: an even share, and no budget."""
+    level: Level | msgspec.UnsetType = msgspec.UNSET
+    """Set: it is a companion of another query, and stands for it where links are full. Unset, and
+    then not on the wire: it stands for itself."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -177,6 +181,8 @@ class Query(msgspec.Struct, frozen=True):
             fault = self.demand.fault(self.window.panes_per_window)
             if fault is not None:
                 raise ValueError(f"query {self.id}: {fault}")
+        if isinstance(self.level, Level) and (fault := plain_fault(self)) is not None:
+            raise ValueError(f"query {self.id}: a level of {self.level.of} can't have {fault}")
         fault = self.link_share.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: {fault}")
@@ -347,6 +353,11 @@ class Query(msgspec.Struct, frozen=True):
     def demanded(self) -> Demand | None:
         """How much of a window is enough; None: nothing was said of it."""
         return self.demand if isinstance(self.demand, Demand) else None
+
+    @property
+    def stands_for(self) -> Level | None:
+        """Of which query it is a level; None: it stands for itself."""
+        return self.level if isinstance(self.level, Level) else None
 
     @property
     def link_share(self) -> LinkShare:

@@ -75,6 +75,8 @@ class SiteTable:
         self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
         """By what sites say of the settings that they go by: those that say so, as a bitset."""
         self._draw = query.draw
+        self.free = bitset.EMPTY if query.stands_for is None else self.expected
+        """Of a level: sites take a pane, or they don't."""
         demand = query.awaited_demand
         self.takes_enough = demand is not None and demand.is_final
         """Panes may be final before they are sealed: more may be told of them, and is not taken."""

@@ -44,6 +44,10 @@ class Reason(StrEnum):
     BACKLOG = "backlog"
     NOT_RETAINED = "not retained"
     CATCHING_UP = "catching up"
+    COARSE = "coarse"
+    """Its rows are in a coarser pane, of a level of the query."""
+    STRADDLED = "straddled"
+    """Of a level: something came between, and the finer panes are sent instead."""
 
     @classmethod
     def _missing_(cls, _: object) -> Reason:
@@ -209,5 +213,7 @@ class SiteState(msgspec.Struct, frozen=True):
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
+    deferred: Ranges = ()
+    """Panes that it has closed at a coarser level: their own updates follow when there is room."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

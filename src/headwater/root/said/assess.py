@@ -24,9 +24,11 @@ from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
+from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
+    DegradedSite,
     DisputedSite,
     Envelope,
     FinalBy,
@@ -62,6 +64,16 @@ class Assessment(msgspec.Struct, frozen=True):
     settings: tuple[int, ...] = (0,)
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
+    levels: tuple[int, ...] = ()
+    """Of a level's window: the steps that it is made of."""
+    degraded: tuple[DegradedSite, ...] = ()
+    degraded_count: int = 0
+    pieces: tuple[Pieces, ...] = ()
+    """And of which panes of which queries."""
+    made_of: tuple[int, ...] = ()
+    """As in ``Envelope``."""
+    is_held: bool = False
+    """What was published stands, whatever can be said now."""
 
     @property
     def is_final(self) -> bool:
@@ -228,7 +240,7 @@ def _missing(
     listed = bitset.of(islice(bitset.members(absent), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for cause in _causes(scoreboard, board, listed):
+        for cause in causes_of(scoreboard, board, listed):
             panes.setdefault(cause, []).append(board.pane)
     names = scoreboard.table.names
     return tuple(
@@ -237,7 +249,7 @@ def _missing(
     )
 
 
-def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
+def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
     listed &= ~board.undrawn

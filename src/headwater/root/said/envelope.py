@@ -67,6 +67,27 @@ class MissingSite(msgspec.Struct, frozen=True, array_like=True):
     panes: Ranges
 
 
+class DegradedSite(msgspec.Struct, frozen=True, array_like=True):
+    """A site that is in the answer at a coarser level."""
+
+    site: str
+    operator: str
+    """What was done: ``coarsen(time)``."""
+    level: str
+    """How far: ``5 s``."""
+    panes: Ranges
+    """Those of the level."""
+    error: str = ""
+    """By how much values may be off; empty: they are what they are, of coarser panes."""
+
+    def text(self) -> str:
+        """
+        >>> DegradedSite("fra", "coarsen(time)", "5 s", ((7, 7),)).text()
+        'fra: coarsen(time) to 5 s'
+        """
+        return f"{self.site}: {self.operator} to {self.level}" + (self.error and f", {self.error}")
+
+
 class DisputedSite(msgspec.Struct, frozen=True, array_like=True):
     """A site that has signed other closes of these panes than those that relays brought."""
 
@@ -227,6 +248,13 @@ class Envelope(msgspec.Struct, frozen=True):
     """How much of the window is in it, by panes and sites, and what was demanded."""
     final_by: FinalBy | None = None
     """None: it is not final, or an older version made it."""
+    degraded: tuple[DegradedSite, ...] = ()
+    """Sites that are in it at a coarser level. At most ``missing_listed_max``."""
+    degraded_count: int = 0
+    levels: tuple[int, ...] = ()
+    """Of a level's window: the steps that it is made of; 0 is full fidelity."""
+    made_of: tuple[int, ...] = ()
+    """And of each of their panes the number of the newest summary with rows."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""
