@@ -98,9 +98,19 @@ def measure_size(name: str, size: Size) -> bool:
 def cost_of(scratch: str, sql: Path, sites: Path, *options: str) -> Cost:
     """Of one run of the command, with all processes that it waited for."""
     command = [
-        sys.executable, "-m", "headwater.cli", "try", str(sql), "--sites", str(sites),
-        "-o", "json", "--out", os.devnull, *options,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "headwater.cli",
+        "try",
+        str(sql),
+        "--sites",
+        str(sites),
+        "-o",
+        "json",
+        "--out",
+        os.devnull,
+        *options,
+    ]
     began_s = time.perf_counter()
     with open(Path(scratch) / "words", "w+") as words:
         process = subprocess.Popen(command, stdout=words, stderr=words, cwd=scratch)

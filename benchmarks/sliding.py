@@ -141,7 +141,7 @@ def differs(query: Query, text: str) -> None:
 def merged_by_spark(running: RunningSpark, ledger: RootLedger, query: Query, place: Path) -> float:
     place.mkdir()
     for pane in range(PANES):
-        rows = ledger.pane_rows(str(query.id), pane, kept_through=PANES)
+        rows = ledger.rows.pane_rows(str(query.id), pane, kept_through=PANES)
         pq.write_table(rows, place / f"{pane}.parquet")
     merges = ", ".join(f"{one.merge.upper()}({one.name})" for one in query.program.partials)
     frame = running.session.read.parquet(str(place))

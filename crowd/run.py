@@ -86,11 +86,20 @@ class Processes:
         for party in parties:
             with (self._directory / f"{party.name}.log").open("ab") as log:
                 self._running[party.name] = subprocess.Popen(
-                    [sys.executable, "-m", "crowd.process", self._directory, party.name,
-                     msgspec.json.encode(self._crowd).decode()],
+                    [
+                        sys.executable,
+                        "-m",
+                        "crowd.process",
+                        self._directory,
+                        party.name,
+                        msgspec.json.encode(self._crowd).decode(),
+                    ],
                     cwd=Path(__file__).parents[1],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                )  # fmt: skip
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
 
         def are_ready() -> bool:
             self.refuse_ended()

@@ -119,8 +119,16 @@ def report(found: dict[tuple[str, float], list[Point]]) -> None:
     for (way, scale), points in sorted(found.items()):
         paper = PAPER.get(way, {}).get(scale, "")
         rows.append((way, scale, *_summed(points), paper))
-    header = ("way", "scale", "seeds", "true_completeness", "sd", "latency_s", "latency_sd",
-              "paper")  # fmt: skip
+    header = (
+        "way",
+        "scale",
+        "seeds",
+        "true_completeness",
+        "sd",
+        "latency_s",
+        "latency_sd",
+        "paper",
+    )
     print_table(header, rows)
     write_csv("fig_09_10", header, rows)
     for name, column, title in (

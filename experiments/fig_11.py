@@ -70,8 +70,16 @@ def report(found: dict[float, list[list[float]]]) -> None:
             [0.0, *runs[0]],
             [100 * n / SITES for n in range(len(runs[0]) + 1)],
         )
-    header = ("unreachable", "seeds", "have_it_before", "of_connected", "last_of_those_s",
-              "have_it_after", "all_after_reconnect_s", "paper")  # fmt: skip
+    header = (
+        "unreachable",
+        "seeds",
+        "have_it_before",
+        "of_connected",
+        "last_of_those_s",
+        "have_it_after",
+        "all_after_reconnect_s",
+        "paper",
+    )
     print_table(header, rows)
     write_csv("fig_11", header, rows)
     draw_lines(

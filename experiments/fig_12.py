@@ -71,9 +71,18 @@ def report(found: dict[Key, list[tuple[float, float, float]]], *, draws: bool = 
         either = mean_and_spread([one[2] for one in values])[0]
         paper = PAPER[share] if trees == 4 else ""
         rows.append(
-            (trees, last_resort, share, len(values), round(first, 2), round(spread, 2),
-             round(limit, 2), round(either, 2), paper)
-        )  # fmt: skip
+            (
+                trees,
+                last_resort,
+                share,
+                len(values),
+                round(first, 2),
+                round(spread, 2),
+                round(limit, 2),
+                round(either, 2),
+                paper,
+            )
+        )
     for trees, last_resort in CASES:
         points = [row for row in rows if row[:2] == (trees, last_resort)]
         label = f"{trees} trees" + (", last resort" if last_resort else "")
@@ -83,8 +92,17 @@ def report(found: dict[Key, list[tuple[float, float, float]]], *, draws: bool = 
     lines["what 4 trees allow, upwards"] = (shares, [row[6] for row in four])
     lines["what 4 trees allow, either way"] = (shares, [row[7] for row in four])
     lines["paper, 4 trees"] = ([100 * share for share in PAPER], list(PAPER.values()))
-    header = ("trees", "last_resort", "gone", "seeds", "live_in_first", "sd", "limit_upwards",
-              "limit_either_way", "paper")  # fmt: skip
+    header = (
+        "trees",
+        "last_resort",
+        "gone",
+        "seeds",
+        "live_in_first",
+        "sd",
+        "limit_upwards",
+        "limit_either_way",
+        "paper",
+    )
     write_csv("fig_12", header, rows)
     if draws:
         print_table(header, rows)

@@ -80,26 +80,57 @@ def of_failure(found: Findings, number: int) -> tuple[float, ...]:
 
 
 def report(runs: list[list[tuple[float, ...]]], found: Findings, loads: dict[int, float]) -> None:
-    header = ("gone", "seeds", "live_in_first_all", "live_in_first_settled", "sd", "worst_window",
-              "stable_after_s", "latency_mean_s", "hops", "limit_upwards", "paper_completeness",
-              "paper_stable_s", "paper_latency_s", "paper_hops")  # fmt: skip
+    header = (
+        "gone",
+        "seeds",
+        "live_in_first_all",
+        "live_in_first_settled",
+        "sd",
+        "worst_window",
+        "stable_after_s",
+        "latency_mean_s",
+        "hops",
+        "limit_upwards",
+        "paper_completeness",
+        "paper_stable_s",
+        "paper_latency_s",
+        "paper_hops",
+    )
     rows = []
     for number, share in enumerate(SHARES):
         of = [one[number] for one in runs]
         means = [mean_and_spread([one[column] for one in of])[0] for column in range(7)]
         spread = mean_and_spread([one[1] for one in of])[1]
-        rows.append((
-            share, len(runs), round(means[0], 2), round(means[1], 2), round(spread, 2),
-            round(means[2], 2), round(means[3], 1), round(means[4], 2), round(means[5], 2),
-            round(means[6], 2), *(PAPER[what][number] for what in PAPER),
-        ))  # fmt: skip
+        rows.append(
+            (
+                share,
+                len(runs),
+                round(means[0], 2),
+                round(means[1], 2),
+                round(spread, 2),
+                round(means[2], 2),
+                round(means[3], 1),
+                round(means[4], 2),
+                round(means[5], 2),
+                round(means[6], 2),
+                *(PAPER[what][number] for what in PAPER),
+            )
+        )
     print_table(header, rows)
     write_csv("fig_14", header, rows)
     series = [
-        (one.end_s, one.live, one.upwards, one.first, one.covered_last, one.latency_s, one.hops,
-         round(loads.get(int(one.end_s), 0.0), 3))
+        (
+            one.end_s,
+            one.live,
+            one.upwards,
+            one.first,
+            one.covered_last,
+            one.latency_s,
+            one.hops,
+            round(loads.get(int(one.end_s), 0.0), 3),
+        )
         for one in found.windows
-    ]  # fmt: skip
+    ]
     names = ("end_s", "live", "upwards", "first", "newest", "latency_s", "hops", "load_mbit_s")
     write_csv("fig_14_series", names, series)
     times = [row[0] for row in series]

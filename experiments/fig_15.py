@@ -62,8 +62,17 @@ def report(all_found: list[Findings]) -> None:
                 "within 10",
             )
         )
-    header = ("seed", "live_in_first", "worst_window", "back_in_mean_s", "back_in_max_s",
-              "latency_s", "hops", "load_mbit_s", "paper_back_in_s")  # fmt: skip
+    header = (
+        "seed",
+        "live_in_first",
+        "worst_window",
+        "back_in_mean_s",
+        "back_in_max_s",
+        "latency_s",
+        "hops",
+        "load_mbit_s",
+        "paper_back_in_s",
+    )
     print_table(header, rows)
     means = [mean_and_spread([float(row[n]) for row in rows]) for n in (1, 3, 5)]
     print(f"means and sd over seeds: {means}")

@@ -43,8 +43,16 @@ def main() -> None:
                 PAPER[number],
             )
         )
-    header = ("case", "total_mbit_s", "heartbeats", "summaries", "rest", "latency_s",
-              "live_in_first", "paper_mbit_s")  # fmt: skip
+    header = (
+        "case",
+        "total_mbit_s",
+        "heartbeats",
+        "summaries",
+        "rest",
+        "latency_s",
+        "live_in_first",
+        "paper_mbit_s",
+    )
     print_table(header, rows)
     write_csv("load", header, rows)
     numbers = list(range(len(rows)))

@@ -65,5 +65,14 @@ def _splice(data: bytearray, good: Sequence[bytes], chance: random.Random) -> No
 
 
 _MUTATIONS: tuple[Callable[[bytearray, Sequence[bytes], random.Random], None], ...] = (
-    _flip, _flip, _overwrite, _number, _number, _insert, _remove, _cut, _repeat, _splice,
-)  # fmt: skip
+    _flip,
+    _flip,
+    _overwrite,
+    _number,
+    _number,
+    _insert,
+    _remove,
+    _cut,
+    _repeat,
+    _splice,
+)

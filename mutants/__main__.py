@@ -25,10 +25,9 @@ RUN_S_MAX, RUN_ALL_S_MAX = 900, 7_200
 tests hang has been noticed by then."""
 FAILED, PASSED = 1, 0
 """Exit codes of pytest. All others (nothing collected, no such test) say nothing of the mistake."""
-COPIED = (
-    "src", "tests", "chaos", "crowd", "hostile", "fuzz", "schedules", "soak", "mutants", "examples",
-    "docs",
-)  # fmt: skip
+COPIED = """
+    src tests chaos crowd hostile fuzz schedules soak mutants examples docs
+"""
 """What tests may need of the project, where it is there."""
 
 
@@ -62,7 +61,7 @@ def _copies(count: int) -> Iterator[SimpleQueue[Path]]:
         for number in range(count):
             copy = Path(directory) / str(number)
             copy.mkdir()
-            for name in COPIED:
+            for name in COPIED.split():
                 if (PROJECT / name).exists():
                     ignored = shutil.ignore_patterns("__pycache__", "*.png")
                     shutil.copytree(PROJECT / name, copy / name, ignore=ignored)

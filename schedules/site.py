@@ -66,7 +66,7 @@ class Site:
         self.now_s = now_s
         self.stores = SiteStores(directory, site=SITE, clock=now_s, retention=retention, disk=disk)
         if cache_bytes_max is not None:
-            self.stores.ledger._cache = TableCache(cache_bytes_max)
+            self.stores.ledger.rows._cache = TableCache(cache_bytes_max)
             self.stores.cube._rows.store._cache = TableCache(cache_bytes_max)
         self.host = SiteHost(cast(Any, spark), directory / "spark")
         sources = SourcesConfig(data=str(directory.parent / "data"))

@@ -27,11 +27,20 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MADE: dict[str, Callable[[], Files]] = {
     one.__name__: one
     for one in (
-        logs.access_apache, logs.access_cloudfront, logs.access_nginx, logs.archives,
-        logs.kafka_brokers, logs.video_cdn, records.flights, records.github_events,
-        records.honeypots, records.package_downloads, records.sensors, records.wiki_events,
+        logs.access_apache,
+        logs.access_cloudfront,
+        logs.access_nginx,
+        logs.archives,
+        logs.kafka_brokers,
+        logs.video_cdn,
+        records.flights,
+        records.github_events,
+        records.honeypots,
+        records.package_downloads,
+        records.sensors,
+        records.wiki_events,
     )
-}  # fmt: skip
+}
 """By the name of the folder."""
 ANSWER = "answer.csv"
 

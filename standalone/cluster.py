@@ -189,10 +189,20 @@ def daemon_command(
     shared = [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off"] if archive.exists() else []
     # Before the arguments of its own: a worker takes the master's URL as its last.
     return [
-        str(java.executable), "-cp", f"{SPARK_HOME}/conf:{SPARK_HOME}/jars/*", *MODULE_OPTIONS,
-        DAEMON_HEAP, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", *shared,
-        what, "--properties-file", str(properties_file), *arguments,
-    ]  # fmt: skip
+        str(java.executable),
+        "-cp",
+        f"{SPARK_HOME}/conf:{SPARK_HOME}/jars/*",
+        *MODULE_OPTIONS,
+        DAEMON_HEAP,
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:-UsePerfData",
+        *shared,
+        what,
+        "--properties-file",
+        str(properties_file),
+        *arguments,
+    ]
 
 
 def properties(directory: Path, *, secret: str | None, keeps: bool) -> str:

@@ -95,29 +95,59 @@ def _cloudfront(draw: random.Random, site: str) -> Iterator[str]:
         host = "d111111abcdef8.cloudfront.example"
         yield "\t".join(
             [
-                f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}", site.upper(), str(draw.randrange(300, 900_000)),
-                f"203.0.113.{draw.randrange(1, 255)}", "GET", host, page, status, "-",
-                "Mozilla/5.0%20(X11;%20Linux)", "-", "-", result, f"{draw.getrandbits(64):016x}",
-                "www.example", "https", str(draw.randrange(40, 900)),
-                f"{draw.lognormvariate(-4, 1):.3f}", "-", "TLSv1.3", "TLS_AES_128_GCM_SHA256",
-                result, "HTTP/2.0", "-", "-",
+                f"{at:%Y-%m-%d}",
+                f"{at:%H:%M:%S}",
+                site.upper(),
+                str(draw.randrange(300, 900_000)),
+                f"203.0.113.{draw.randrange(1, 255)}",
+                "GET",
+                host,
+                page,
+                status,
+                "-",
+                "Mozilla/5.0%20(X11;%20Linux)",
+                "-",
+                "-",
+                result,
+                f"{draw.getrandbits(64):016x}",
+                "www.example",
+                "https",
+                str(draw.randrange(40, 900)),
+                f"{draw.lognormvariate(-4, 1):.3f}",
+                "-",
+                "TLSv1.3",
+                "TLS_AES_128_GCM_SHA256",
+                result,
+                "HTTP/2.0",
+                "-",
+                "-",
             ]
-        )  # fmt: skip
+        )
 
 
 LEVELS = ("INFO", "INFO", "INFO", "WARN", "ERROR")
 SAID = (
-    ("[ReplicaManager broker={n}] Removed fetcher for partitions Set(orders-{m})",
-     "kafka.server.ReplicaManager"),
-    ("[GroupCoordinator {n}]: Member consumer-{m} in group billing has failed, removing it",
-     "kafka.coordinator.group.GroupCoordinator"),
-    ("[Partition orders-{m} broker={n}] Shrinking ISR from {n},2,3 to {n},2",
-     "kafka.cluster.Partition"),
-    ("[Log partition=clicks-{m}, dir=/var/lib/kafka] Rolled new log segment at offset {o}",
-     "kafka.log.Log"),
-    ("[Controller id={n}] Processing automatic preferred replica leader election",
-     "kafka.controller.KafkaController"),
-)  # fmt: skip
+    (
+        "[ReplicaManager broker={n}] Removed fetcher for partitions Set(orders-{m})",
+        "kafka.server.ReplicaManager",
+    ),
+    (
+        "[GroupCoordinator {n}]: Member consumer-{m} in group billing has failed, removing it",
+        "kafka.coordinator.group.GroupCoordinator",
+    ),
+    (
+        "[Partition orders-{m} broker={n}] Shrinking ISR from {n},2,3 to {n},2",
+        "kafka.cluster.Partition",
+    ),
+    (
+        "[Log partition=clicks-{m}, dir=/var/lib/kafka] Rolled new log segment at offset {o}",
+        "kafka.log.Log",
+    ),
+    (
+        "[Controller id={n}] Processing automatic preferred replica leader election",
+        "kafka.controller.KafkaController",
+    ),
+)
 
 
 def kafka_brokers() -> Files:

@@ -147,10 +147,20 @@ def test_when_the_loop_has_ended_the_stores_are_still_told() -> None:
 
 def test_the_jvm_is_told_with_its_deaths_and_how_full_it_is() -> None:
     vitals = Vitals(
-        heap_bytes=40, heap_limit=80, metaspace_bytes=1, metaspace_limit=None, code_bytes=3,
-        code_limit=4, class_count=5, thread_count=6, bound_objects=7, callbacks=8, listeners=9,
-        cached_plans=10, streams=11,
-    )  # fmt: skip
+        heap_bytes=40,
+        heap_limit=80,
+        metaspace_bytes=1,
+        metaspace_limit=None,
+        code_bytes=3,
+        code_limit=4,
+        class_count=5,
+        thread_count=6,
+        bound_objects=7,
+        callbacks=8,
+        listeners=9,
+        cached_plans=10,
+        streams=11,
+    )
     status = SparkStatus(
         is_up=True, deaths={"heap": 2}, replacements=3, failed_starts=4, leases=5, vitals=vitals
     )

@@ -104,12 +104,22 @@ async def _followed(
     ahead_s = (WINDOW_DAYS + 1) * 86_400.0 - time.time()
     federation = Federation(
         directory / "federation",
-        Roster(1, (Site(0, ROOT, has_data=False),
-                   *(Site(n, name) for n, name in enumerate(folders, start=1))), ROOT),
-        spark=spark, world=MemoryWorld(hands_over_values=True), data=folders,
-        now_s=lambda: time.time() + ahead_s, settings=_settings(len(folders)),
-        disk=ScratchDisk(), threads=SharedThreads(),
-    )  # fmt: skip
+        Roster(
+            1,
+            (
+                Site(0, ROOT, has_data=False),
+                *(Site(n, name) for n, name in enumerate(folders, start=1)),
+            ),
+            ROOT,
+        ),
+        spark=spark,
+        world=MemoryWorld(hands_over_values=True),
+        data=folders,
+        now_s=lambda: time.time() + ahead_s,
+        settings=_settings(len(folders)),
+        disk=ScratchDisk(),
+        threads=SharedThreads(),
+    )
     await federation.start()
     try:
         tables = _committed(federation)

@@ -14,10 +14,9 @@ from headwater.local import up
 from headwater.net.identity import certs
 from headwater.net.identity.identity import Identity
 
-COMMANDS = (
-    "demo", "try", "up", "down", "run", "explain", "streams", "sites", "watch", "why", "remove",
-    "agent", "certs",
-)  # fmt: skip
+COMMANDS = """
+    demo try up down run explain streams sites watch why remove agent certs
+"""
 
 
 def headwater(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
@@ -43,11 +42,11 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
     )
     assert done.stderr.strip() == "[]"
-    for command in COMMANDS:
+    for command in COMMANDS.split():
         assert f"\n  {command} " in done.stdout
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS.split())
 def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = headwater(command, "--help", capsys=capsys)
     assert code == 0

@@ -45,12 +45,24 @@ def window(
 ) -> Envelope:
     start_us = NOON_US + number * 5_000_000
     return Envelope(
-        stream="", query="", window=number, start_us=start_us, end_us=start_us + 5_000_000,
-        revision=revision, roster_version=1, expected=12, covered=covered,
+        stream="",
+        query="",
+        window=number,
+        start_us=start_us,
+        end_us=start_us + 5_000_000,
+        revision=revision,
+        roster_version=1,
+        expected=12,
+        covered=covered,
         missing=tuple(MissingSite(site, state, "", ()) for site in missing for state in PaneState),
-        missing_count=len(missing), exact=exact, final=final, staleness_s=1.0, answered_at_s=0.0,
-        trigger=Trigger.COMPLETE, rows=40,
-    )  # fmt: skip
+        missing_count=len(missing),
+        exact=exact,
+        final=final,
+        staleness_s=1.0,
+        answered_at_s=0.0,
+        trigger=Trigger.COMPLETE,
+        rows=40,
+    )
 
 
 def a_site(name: str, region: str, condition: SiteCondition, *amounts: int) -> SiteView:
@@ -103,11 +115,22 @@ def drawn(columns: int, shown: DemoSnapshot) -> str:
 def test_the_picture_has_sites_windows_events_and_totals(columns: int) -> None:
     text = drawn(columns, snapshot())
     for wanted in (
-        "site00", "cut off", "dead", "top_domains", "slow_requests", "12:00:00–12:00:05",
-        "12/12", "10/12", "3 answered, 4 revisions, 2 exact, 1 final",
-        "exact final", "without gru, nrt", "r3", "region sa-east is cut off",
-        "51.0 MB", "200.9 kB",
-    ):  # fmt: skip
+        "site00",
+        "cut off",
+        "dead",
+        "top_domains",
+        "slow_requests",
+        "12:00:00–12:00:05",
+        "12/12",
+        "10/12",
+        "3 answered, 4 revisions, 2 exact, 1 final",
+        "exact final",
+        "without gru, nrt",
+        "r3",
+        "region sa-east is cut off",
+        "51.0 MB",
+        "200.9 kB",
+    ):
         assert wanted in text
 
 

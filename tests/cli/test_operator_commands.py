@@ -130,9 +130,17 @@ class Agents:
             return msgspec.to_builtins(api.SitesReply(site, ()))
         if name == api.ALARMS:
             line = api.AlarmLine(
-                "2026-05-04T12:00:00Z", "2026-05-04T11:00:00Z", 3, "never cut", "requests", "nyc",
-                "7", "never cut \x1b[2J", ("hub",), "requests@fra#1",
-            )  # fmt: skip
+                "2026-05-04T12:00:00Z",
+                "2026-05-04T11:00:00Z",
+                3,
+                "never cut",
+                "requests",
+                "nyc",
+                "7",
+                "never cut \x1b[2J",
+                ("hub",),
+                "requests@fra#1",
+            )
             found = (line,) if site == "fra" else ()
             return msgspec.to_builtins(api.AlarmsReply(site, found, ("lhr",)))
         assert name == api.WHY

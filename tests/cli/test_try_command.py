@@ -200,10 +200,21 @@ def test_a_try_that_is_told_to_end_leaves_nothing_behind(
 def test_the_example_of_the_readme_gives_answers_equal_to_one_spark(tmp_path: Path) -> None:
     """In a process of its own, as a user runs it."""
     done = subprocess.run(
-        [sys.executable, "-m", "headwater.cli", "try", str(SHOPS / "sales.sql"),
-         "--sites", str(SHOPS / "sites"), "--compare"],
-        capture_output=True, text=True, timeout=RUN_S_MAX, cwd=tmp_path,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "headwater.cli",
+            "try",
+            str(SHOPS / "sales.sql"),
+            "--sites",
+            str(SHOPS / "sites"),
+            "--compare",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=RUN_S_MAX,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {row["product"] for row in rows} == {"coffee", "tea", "cake", "bread"}

@@ -40,9 +40,21 @@ def test_a_bound_above_which_nothing_is_has_no_row(trace: Trace) -> None:
 
 
 def a_row(**fields: float) -> heintz_03.Row:
-    given = {"bandwidth": 0.5, "above": 0.2, "windows": 4, "load": 0.4, "streaming": 9.0,
-             "batching": 0.5, "random": 0.3, "lru": 0.1, "gain": 0.05, "optimum": 0.0,
-             "sends_random": 2.0, "sends_lru": 1.5, "sends_gain": 1.2}  # fmt: skip
+    given = {
+        "bandwidth": 0.5,
+        "above": 0.2,
+        "windows": 4,
+        "load": 0.4,
+        "streaming": 9.0,
+        "batching": 0.5,
+        "random": 0.3,
+        "lru": 0.1,
+        "gain": 0.05,
+        "optimum": 0.0,
+        "sends_random": 2.0,
+        "sends_lru": 1.5,
+        "sends_gain": 1.2,
+    }
     return heintz_03.Row(trace="made", aggregate="sum", **{**given, **fields})
 
 

@@ -517,15 +517,24 @@ TRACE = (
 @pytest.mark.parametrize(
     ("line", "start", "logger"),
     [
-        ("[2026-05-04 09:00:16,418] {level} Rolled {n} (kafka.log.Log)\n",
-         r"\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", 1),
-        ("2026-05-04 09:00:16,418 {level} [main] org.apache.Job: Created {n}\n",
-         r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d", 1),
-        ("26/05/04 09:00:16 {level} storage.Memory: Block {n}\n",
-         r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d ", 1),
+        (
+            "[2026-05-04 09:00:16,418] {level} Rolled {n} (kafka.log.Log)\n",
+            r"\[\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
+            1,
+        ),
+        (
+            "2026-05-04 09:00:16,418 {level} [main] org.apache.Job: Created {n}\n",
+            r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d",
+            1,
+        ),
+        (
+            "26/05/04 09:00:16 {level} storage.Memory: Block {n}\n",
+            r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d ",
+            1,
+        ),
     ],
     ids=["Kafka", "Hadoop", "Spark"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_lines_of_a_trace_go_on_with_the_record_before_them(
     line: str, start: str, logger: int, share: float

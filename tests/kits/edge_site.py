@@ -27,6 +27,7 @@ class EdgeSite:
         self.config = EdgeConfig()
         self.rate: float | None = None
         """What the way to the root carries, in bytes a second."""
+        self.packed_share = 1.0
         self.room = 1 << 20
         self.start(now_s=990.0)
         self.tick(now_s=990.0)
@@ -38,9 +39,8 @@ class EdgeSite:
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        self.edge.tick(
-            now_s=now_s, room=lambda query: self.room, capacity=lambda query: WayCapacity(self.rate)
-        )
+        way = WayCapacity(self.rate, packed_share=self.packed_share)
+        self.edge.tick(now_s=now_s, room=lambda query: self.room, capacity=lambda query: way)
         outputs = self.edge.take()
         while outputs:
             writes = [one for one in outputs if isinstance(one, CubeWrite)]

@@ -104,7 +104,7 @@ class Site:
             poller=ThreadPoolExecutor(1),
             **{"notice": lambda kind, text: self.notices.append((kind, text)), **options},
         )
-        self.feeder.commanded = {"home": 1_000}
+        self.feeder.inbox.commanded = {"home": 1_000}
 
     def query(self, counter: int, source: str = "weblog", *, begin_pane: int | None = 7) -> Query:
         """Of this source, whose files are ``<source>.log``."""
@@ -205,7 +205,7 @@ class Stream:
     """A real ``SourceStream`` whose engine is the test: ``batch`` is one trigger of Spark's."""
 
     def __init__(self, site: Site, source: str) -> None:
-        inboxes: Mapping[str, Inbox] = {SITE: site.feeder}
+        inboxes: Mapping[str, Inbox] = {SITE: site.feeder.inbox}
         self.batches = Batches()
         self._number = -1
         self.stream = SourceStream(

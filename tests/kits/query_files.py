@@ -33,10 +33,19 @@ import msgspec
 from headwater.plan.query import Query
 
 COLUMNS = {
-    "id": "BIGINT", "ts": "TIMESTAMP", "domain": "STRING", "path": "STRING", "status": "INT",
-    "bytes": "BIGINT", "ms": "DOUBLE", "ratio": "DOUBLE", "price": "DECIMAL(10,2)",
-    "cached": "BOOLEAN", "day": "DATE", "tags": "STRING",
-}  # fmt: skip
+    "id": "BIGINT",
+    "ts": "TIMESTAMP",
+    "domain": "STRING",
+    "path": "STRING",
+    "status": "INT",
+    "bytes": "BIGINT",
+    "ms": "DOUBLE",
+    "ratio": "DOUBLE",
+    "price": "DECIMAL(10,2)",
+    "cached": "BOOLEAN",
+    "day": "DATE",
+    "tags": "STRING",
+}
 SOURCE = (
     f"CREATE SOURCE hits ({', '.join(f'{name} {one}' for name, one in COLUMNS.items())})\n"
     "WITH (format = 'json', path = '*.json', time = 'ts');\n"

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from mutants.catalogue import PROJECT, Mutant, catalogue
 
-PACKAGES = {
-    "agent", "algebra", "edge", "local", "net", "node", "overlay", "placement", "plan", "root",
-    "spark", "sql", "store",
-}  # fmt: skip
+PACKAGES = """
+    agent algebra edge local net node overlay placement plan root spark sql store
+"""
 LEAST = 60
 
 
@@ -31,7 +30,7 @@ def test_a_mistake_fits_the_code_and_names_tests_that_are_there(mutant: Mutant) 
 def test_all_packages_are_tried() -> None:
     mutants = catalogue()
     assert len(mutants) >= LEAST
-    assert {mutant.package for mutant in mutants} >= PACKAGES
+    assert {mutant.package for mutant in mutants} >= set(PACKAGES.split())
 
 
 def test_no_mistake_is_listed_twice() -> None:

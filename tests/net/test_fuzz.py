@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WIRE = (
-    "frames", "messages", "leaves", "rows", "batches", "hellos", "requests", "peer", "admission",
-    "roster", "globs", "configuration", "states", "acks", "envelopes", "walks", "folds",
-)  # fmt: skip
+WIRE = """
+    frames messages leaves rows batches hellos requests peer admission roster globs configuration
+    states acks envelopes walks folds
+"""
 
 
 def test_every_reader_of_the_wire_survives_a_short_campaign_and_all_old_crashers() -> None:
-    command = [sys.executable, "-m", "fuzz", *WIRE, "--seconds", "0.3", "--seed", "7"]
+    command = [sys.executable, "-m", "fuzz", *WIRE.split(), "--seconds", "0.3", "--seed", "7"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(" 0 finds") == len(WIRE)
+    assert done.stdout.count(" 0 finds") == len(WIRE.split())
 
 
 @pytest.fixture

@@ -261,8 +261,16 @@ class World:
 
     # What edges, roots and operators do.
 
-    def install(self, name: str = "q", *, at: str | None = None, counter: int | None = None,
-                root: str | None = None, tree: Tree | None = None, **more: Any) -> str:  # fmt: skip
+    def install(
+        self,
+        name: str = "q",
+        *,
+        at: str | None = None,
+        counter: int | None = None,
+        root: str | None = None,
+        tree: Tree | None = None,
+        **more: Any,
+    ) -> str:
         at = at or self.root
         number = self.peers[at].next_counter() if counter is None else counter
         query = a_query(name, installer=at, root=root or self.root, counter=number, **more)

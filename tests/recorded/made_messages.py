@@ -79,29 +79,57 @@ def _full_state() -> SiteState:
         carriers=("hub",),
     )
     return SiteState(
-        query=QUERY, ordinal=2, incarnation=1 << 60, number=12, first_pane=448_726_501,
-        status="suspended", message="it takes more than its share", catching_up=True, ended=True,
-        sealed_through=448_726_510, empty=((448_726_503, 448_726_504),),
+        query=QUERY,
+        ordinal=2,
+        incarnation=1 << 60,
+        number=12,
+        first_pane=448_726_501,
+        status="suspended",
+        message="it takes more than its share",
+        catching_up=True,
+        ended=True,
+        sealed_through=448_726_510,
+        empty=((448_726_503, 448_726_504),),
         declined=(Declined(first=448_726_506, last=448_726_507, reason=Reason.LIMIT),),
-        damaged=((448_726_508, 448_726_508),), counts=((448_726_501, 2),),
-        tally=Tally(unparsed=1, too_late=2, fenced=3, lost_bytes=4, before_begin=5, refused=6,
-        twice_bytes=7), offset_s=-0.5, root_incarnation=1 << 59, unread=Unread(1, (("secret.log",
-        "Permission denied"),)), alarms=(alarm,), is_clock_unconfirmed=True,
+        damaged=((448_726_508, 448_726_508),),
+        counts=((448_726_501, 2),),
+        tally=Tally(
+            unparsed=1, too_late=2, fenced=3, lost_bytes=4, before_begin=5, refused=6, twice_bytes=7
+        ),
+        offset_s=-0.5,
+        root_incarnation=1 << 59,
+        unread=Unread(1, (("secret.log", "Permission denied"),)),
+        alarms=(alarm,),
+        is_clock_unconfirmed=True,
         digests=(BlockDigest(first=448_726_501, last=448_726_509, digest=b"sixteen bytes..."),),
-        closes=(Closes(first=448_726_501, last=448_726_505, asked=7, closes=((448_726_501, 2),
-        (448_726_502, 1))),),
-    )  # fmt: skip
+        closes=(
+            Closes(
+                first=448_726_501,
+                last=448_726_505,
+                asked=7,
+                closes=((448_726_501, 2), (448_726_502, 1)),
+            ),
+        ),
+    )
 
 
 def _full_ack() -> Acknowledgement:
     """One that disputes and asks."""
     first = 448_726_501
     return Acknowledgement(
-        query=QUERY, root_incarnation=1 << 60, number=9, done_through=first, held=((first, first +
-        1),), listed=((first, first + 8),), sites_clock_s=1.5, late_s=0.25, clock_s=2.5,
-        agreed=(PaneHeld(first + 2, 1 << 2),), asked=(Asked(ordinal=2, first=first + 3, last=first +
-        4),), wanted=(PaneHeld(first + 3, 1 << 2),),
-    )  # fmt: skip
+        query=QUERY,
+        root_incarnation=1 << 60,
+        number=9,
+        done_through=first,
+        held=((first, first + 1),),
+        listed=((first, first + 8),),
+        sites_clock_s=1.5,
+        late_s=0.25,
+        clock_s=2.5,
+        agreed=(PaneHeld(first + 2, 1 << 2),),
+        asked=(Asked(ordinal=2, first=first + 3, last=first + 4),),
+        wanted=(PaneHeld(first + 3, 1 << 2),),
+    )
 
 
 def made_hello() -> Hello:

@@ -158,9 +158,9 @@ def _waiting(stores: SiteStores, source: str) -> dict[str, Any]:
 def _ledger(stores: SiteStores, query: str) -> dict[str, Any]:
     kept = stores.ledger.restore(query)
     panes = sorted({one.pane for one in kept.summaries if one.has_rows})
-    last = kept.last_number
+    last, kept_rows = kept.last_number, stores.ledger.rows
     rows = {
-        str(pane): [readable(t) for t in stores.ledger.pane_parts(query, pane, kept_through=last)]
+        str(pane): [readable(one) for one in kept_rows.pane_parts(query, pane, kept_through=last)]
         for pane in panes
     }
     return {"kept": readable(kept), "rows": rows}

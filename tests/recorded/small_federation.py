@@ -55,18 +55,30 @@ SITES, DATA = Path("sites"), Path("data")
 LIFE_S = 5.0
 NODE = NodeConfig(
     overlay=OverlayConfig(
-        summary_life_s=LIFE_S, net_dist_ceiling_s=2.0, heartbeat_every_s=1.0, silent_floor_s=20.0,
-        silent_ceiling_s=40.0, coordinates_every_s=5.0, dial_last_s=1.0,
+        summary_life_s=LIFE_S,
+        net_dist_ceiling_s=2.0,
+        heartbeat_every_s=1.0,
+        silent_floor_s=20.0,
+        silent_ceiling_s=40.0,
+        coordinates_every_s=5.0,
+        dial_last_s=1.0,
     ),
     edge=EdgeConfig(
-        summary_life_s=LIFE_S, live_for_s=LIFE_S, state_every_s=1.0, seal_every_s=2.0,
-        clock_settle_s=1.0, tally_every_s=2.0,
+        summary_life_s=LIFE_S,
+        live_for_s=LIFE_S,
+        state_every_s=1.0,
+        seal_every_s=2.0,
+        clock_settle_s=1.0,
+        tally_every_s=2.0,
     ),
     root=RootConfig(
-        summary_life_s=LIFE_S, ack_every_s=0.5, ack_idle_s=2.0, clock_settle_s=1.0,
+        summary_life_s=LIFE_S,
+        ack_every_s=0.5,
+        ack_idle_s=2.0,
+        clock_settle_s=1.0,
         answer_retry_last_s=2.0,
     ),
-)  # fmt: skip
+)
 """Everything sooner than in an agent. A busy machine is not to be taken for a silent neighbour."""
 LOOK_S = 0.05
 STEP_S = 0.02

@@ -220,7 +220,7 @@ class SiteRuntime:
         )
         self._restore_budgets()
         await self._do_effects(self.node.take())
-        self.feeder.commanded = self.node.peer.commanded()
+        self.feeder.inbox.commanded = self.node.peer.commanded()
 
     def take_budget(self, budget: SiteBudget) -> None:
         """An operator has commanded it, and it is on the disk."""
@@ -387,9 +387,9 @@ class SiteRuntime:
         """What is commanded counts for readers once it is on the disk; it is found before, for
         more may be heard meanwhile."""
         has_commands = any(isinstance(effect, fx.CommandWrite) for effect in effects)
-        commanded = self.node.peer.commanded() if has_commands else self.feeder.commanded
+        commanded = self.node.peer.commanded() if has_commands else self.feeder.inbox.commanded
         await self._runner.run(effects)
-        self.feeder.commanded = commanded
+        self.feeder.inbox.commanded = commanded
 
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""

@@ -19,6 +19,7 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
+from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.outbox import Outbox
@@ -82,10 +83,7 @@ class Edge:
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
         self._outbox = Outbox(config)
-        self._ahead_s = 0.0
-        self._others_s: float | None = None
-        """How far the others' clocks are ahead of our steady one, as a root last told."""
-        self._is_clock_off = False
+        self._watch = ClockWatch(config.clock_tolerance_s)
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -118,8 +116,8 @@ class Edge:
             ordinal=self._ordinal,
             incarnation=self._incarnation,
             config=self._config,
-            ahead_s=self._ahead_s,
-            others_s=self._others_s,
+            ahead_s=self._watch.ahead_s,
+            others_s=self._watch.others_s,
         )
         edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s)
         kept = self._kept.pop(query_id, None)
@@ -207,13 +205,13 @@ class Edge:
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""
-        self._due_s, self._ahead_s = None, ahead_s
+        self._due_s, self._watch.ahead_s = None, ahead_s
         for edge in self._edges.values():
             edge.state.set_clock(ahead_s, now_s=now_s)
 
     def clock_off_s(self) -> float:
         """How far this site's wall clock is ahead of the other sites', as it was last told."""
-        return 0.0 if self._others_s is None else self._ahead_s - self._others_s
+        return self._watch.off_s()
 
     def offset_us(self, query_id: str) -> int:
         """What is added to the times of this query's records. Holds for a batch."""
@@ -298,27 +296,9 @@ class Edge:
         edge = self._to_change(ack.query)
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
-            self._watch_clock(edge.state.belief.others_s)
+            self._outputs += self._watch.hear(edge.state.belief.others_s)
             if edge.state.is_level:
                 self._wake_deferred()
-
-    def _watch_clock(self, others_s: float | None) -> None:
-        """Say it when the wall clock turns out to be off, and when it is right again."""
-        if others_s is not None:
-            self._others_s = others_s
-        off_s = self.clock_off_s()
-        is_off = abs(off_s) > self._config.clock_tolerance_s
-        if is_off == self._is_clock_off:
-            return
-        self._is_clock_off = is_off
-        text = "this site's clock agrees with the others' again"
-        if is_off:
-            text = (
-                f"this site's clock is {abs(off_s):.0f} s {'ahead of' if off_s > 0 else 'behind'} "
-                "the other sites', in the middle; set it right: until then the site's records lie "
-                "in other windows than theirs"
-            )
-        self._outputs.append(Notice("edge", "clock is off" if is_off else "clock is right", text))
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""

@@ -28,7 +28,7 @@ from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import BatchReport
-from headwater.plan.level import coarse_pane, fine_panes, level_fault
+from headwater.plan.degrading.companion import coarse_pane, fine_panes, level_fault
 
 LEAD_S = 1.0
 """A pane of a level is taken at most so long before it begins: a commit takes a fraction of it."""

@@ -17,8 +17,8 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.command import Alter, Install
+from headwater.plan.degrading.companion import level_fault
 from headwater.plan.duty import Admit, Duty, refusal_of
-from headwater.plan.level import level_fault
 from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind

@@ -19,7 +19,8 @@ from headwater.algebra.rows.columns import FirstRows, Folding, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import LinkShare
-from headwater.plan.level import Level
+from headwater.plan.degrading.companion import Companion
+from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
@@ -66,7 +67,8 @@ class FlatQuery(msgspec.Struct, frozen=True):
     demand: Demand | msgspec.UnsetType = msgspec.UNSET
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
-    level: Level | msgspec.UnsetType = msgspec.UNSET
+    degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
+    companion: Companion | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

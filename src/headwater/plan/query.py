@@ -25,8 +25,9 @@ from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import EVEN, LinkShare
+from headwater.plan.degrading.companion import Companion, plain_fault
+from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.durations import duration_text, window_text
-from headwater.plan.level import Level, plain_fault
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
@@ -159,7 +160,10 @@ class Query(msgspec.Struct, frozen=True):
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     """Set: its weight where queries wait for a link, and its own budget. Unset, and then not on the
     wire: an even share, and no budget."""
-    level: Level | msgspec.UnsetType = msgspec.UNSET
+    degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
+    """Set: what sites may give up where the way is too narrow. Unset, and then not on the wire:
+    nothing, and what finds no room waits."""
+    companion: Companion | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a companion of another query, and stands for it where links are full. Unset, and
     then not on the wire: it stands for itself."""
 
@@ -181,9 +185,11 @@ class Query(msgspec.Struct, frozen=True):
             fault = self.demand.fault(self.window.panes_per_window)
             if fault is not None:
                 raise ValueError(f"query {self.id}: {fault}")
-        if isinstance(self.level, Level) and (fault := plain_fault(self)) is not None:
-            raise ValueError(f"query {self.id}: a level of {self.level.of} can't have {fault}")
+        if isinstance(self.companion, Companion) and (fault := plain_fault(self)) is not None:
+            raise ValueError(f"query {self.id}: a level of {self.companion.of} can't have {fault}")
         fault = self.link_share.fault()
+        if fault is None and isinstance(self.degradation, Degradation):
+            fault = self.degradation.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: {fault}")
 
@@ -355,13 +361,18 @@ class Query(msgspec.Struct, frozen=True):
         return self.demand if isinstance(self.demand, Demand) else None
 
     @property
-    def stands_for(self) -> Level | None:
+    def stands_for(self) -> Companion | None:
         """Of which query it is a level; None: it stands for itself."""
-        return self.level if isinstance(self.level, Level) else None
+        return self.companion if isinstance(self.companion, Companion) else None
 
     @property
     def link_share(self) -> LinkShare:
         return self.share if isinstance(self.share, LinkShare) else EVEN
+
+    @property
+    def degrades(self) -> Degradation | None:
+        """What it may give up; None: nothing."""
+        return self.degradation if isinstance(self.degradation, Degradation) else None
 
     @property
     def awaited_demand(self) -> Demand | None:

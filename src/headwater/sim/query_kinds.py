@@ -20,7 +20,7 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.level import Level
+from headwater.plan.degrading.companion import Companion
 from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -102,7 +102,7 @@ def _level(query: Query, step: int, times: int, finally_: Finally) -> Query:
         id=id_,
         window=window,
         begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
-        level=Level(str(query.id), step, text=text, finally_=finally_),
+        companion=Companion(str(query.id), step, text=text, finally_=finally_),
     )
 
 

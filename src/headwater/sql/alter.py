@@ -28,10 +28,12 @@ ALTERABLE = (
     "revise_every",
     "budget",
     "weight",
+    "degrade",
 )
 """What holds for a pane by itself: what is kept back of it, and when its window is answered."""
 NONE = "none"
-"""As an error: nothing is kept back any more. As a budget: there is none."""
+"""As an error: nothing is kept back any more. As a budget: there is none. As degrade: nothing is
+given up."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
 NOT_ALTERABLE: Mapping[str, str] = {
     "window": "another window is another question",
@@ -102,8 +104,8 @@ def merged_options(present: Written, options: Sequence[Option]) -> Written:
         if option.name == "error" and word == NONE:
             del found["error"]
             replaced = ("finally",)
-        if option.name == "budget" and word == NONE:
-            del found["budget"]
+        if option.name in ("budget", "degrade") and word == NONE:
+            del found[option.name]
         for name in replaced:
             if name not in named:
                 found.pop(name, None)

@@ -31,6 +31,7 @@ from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
+from headwater.sql.degrade.asked_degradation import read_degradation
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
@@ -242,6 +243,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             else UNSET,
             rounds=read_rounds(options),
             share=read_share(options, window, is_timed=not counted),
+            degradation=read_degradation(split, options, is_timed=not counted),
         )
         queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
         _check(queries[-1], stream, text)
@@ -252,10 +254,8 @@ def numbered(queries: Sequence[Query], first: int) -> list[Query]:
     """The queries of one file as commands from this number on, which nothing else of them has."""
     last = first + len(queries) - 1
     return [
-        msgspec.structs.replace(
-            query, id=QueryId(query.id.name, query.id.installer, n), unit_last=last
-        )
-        for n, query in enumerate(queries, start=first)
+        msgspec.structs.replace(one, id=QueryId(one.id.name, one.id.installer, n), unit_last=last)
+        for n, one in enumerate(queries, start=first)
     ]
 
 

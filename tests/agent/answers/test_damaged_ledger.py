@@ -46,7 +46,7 @@ async def _damage(runtime: SiteRuntime) -> tuple[Root, str, int]:
     ledger = runtime.stores.ledger
     with ledger._manifest.transaction():
         ledger._manifest.run("UPDATE summaries SET checksum = x'00'")
-    ledger._cache = TableCache(0)
+    ledger.rows._cache = TableCache(0)
     whole = Summary(
         query=id_, pane=pane + 1, coverage=Coverage.of_whole(1, LIFE), rows=rows_of(("/b", 1))
     )

@@ -51,9 +51,19 @@ def test_nothing_is_wrong_with_a_fresh_layout(federation: Path, agent: str) -> N
     findings = found(federation, agent)
     assert troubles(findings) == []
     names = [
-        "configuration", "process", "roster", "sources", "links", "ports", "modes", "certificates",
-        "java", "spark", "clock", "disk",
-    ]  # fmt: skip
+        "configuration",
+        "process",
+        "roster",
+        "sources",
+        "links",
+        "ports",
+        "modes",
+        "certificates",
+        "java",
+        "spark",
+        "clock",
+        "disk",
+    ]
     relays = [name for name in names if name not in ("java", "spark", "sources")]
     checked = list(dict.fromkeys(one.check for one in findings))
     assert checked == [*(names if agent == "site1" else relays), "files"]

@@ -116,7 +116,7 @@ def test_a_file_that_differs_in_settings_alone_says_so(tmp_path: Path) -> None:
         ("window = '1 minute'", "another window is another question"),
         ("eror = '1'", "did you mean `error`"),
         ("staleness = '1 s'", "wanted more than 4 seconds, got 1 second"),
-        ("error = 'pages: 1 %'", "no column `pages` of counts, sums or maxima"),
+        ("error = 'pages: 1 %'", "no column `pages` that aggregates make"),
         ("error = '1 %', error = '2 %'", "occurs twice"),
         ("answer = 'complete', deadline = '9 s'", "however long that takes"),
         ("finally = 'bounded'", "nothing is kept back"),

@@ -41,7 +41,7 @@ async def read_all(site: Site, stream: Stream) -> list[str]:
 
 def queries_of(site: Site, source: str, *, first_cut: int) -> list[str]:
     found = site.feeder.followed[source].queries
-    return [id_ for id_ in found if site.feeder.reads(source, id_, first_cut=first_cut)]
+    return [id_ for id_ in found if site.feeder.inbox.reads(source, id_, first_cut=first_cut)]
 
 
 @with_site

@@ -29,13 +29,21 @@ def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
             install=lambda query: None, notice=lambda source: None, withdraw=lambda site: None
         )
         feeder = Feeder(
-            "paris", cube, SourcesConfig(data=str(tmp_path / "data")), host=host, now_s=time.time,
-            report=lambda report: None, read_from=lambda query, at_s: None,
-            begin_late=lambda query, at_s: None, offset_us=lambda query: 0,
+            "paris",
+            cube,
+            SourcesConfig(data=str(tmp_path / "data")),
+            host=host,
+            now_s=time.time,
+            report=lambda report: None,
+            read_from=lambda query, at_s: None,
+            begin_late=lambda query, at_s: None,
+            offset_us=lambda query: 0,
             read_past=lambda query, is_read: late.append(query) if is_read else None,
             next_wanted_s=lambda source, after_s: after_s,
-            future_tolerance_s=5.0, future_keep_s=1e6, poller=ThreadPoolExecutor(1),
-        )  # fmt: skip
+            future_tolerance_s=5.0,
+            future_keep_s=1e6,
+            poller=ThreadPoolExecutor(1),
+        )
         for number, (begin_pane, unit_last) in enumerate(queries, start=1):
             query = msgspec.structs.replace(
                 query_of(counter=number), begin_pane=begin_pane, unit_last=unit_last

@@ -30,9 +30,9 @@ async def commit(site: Site, *kinds: Malformed, lines: int, unparsed: int, **mor
     await site.until_cut("weblog", cut)
     followed = site.feeder.followed["weblog"]
     wanted = followed.line_count + lines
-    epoch = site.feeder.new_epoch("weblog")
+    epoch = site.feeder.inbox.new_epoch("weblog")
     outcome = SiteOutcome((), lines - unparsed, unparsed, kinds, lines=lines, **more)
-    site.feeder.commit(Batch("weblog", epoch, 0, cut), outcome)
+    site.feeder.inbox.commit(Batch("weblog", epoch, 0, cut), outcome)
     await until(lambda: followed.line_count == wanted)
 
 

@@ -77,7 +77,7 @@ def test_a_batch_that_ended_badly_begins_where_it_began_and_the_next_one_behind_
             await site.until_cut("weblog", 2)
             stream.batch()
             assert batches.starts == [0, 0, 3]
-            assert site.feeder.counted(query) == 5
+            assert site.feeder.inbox.counted(query) == 5
         async with running(tmp_path) as site:  # a restart
             assert site.cube.counted(str(query.id), query.window) == 5
 

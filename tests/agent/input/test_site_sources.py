@@ -48,15 +48,34 @@ def reason(sources: SourcesConfig, query: Query, duty: Duty = Duty.READ) -> str 
 
 
 WAYS = [
-    "web/access.log", "web/*.log", "web/a*.log", "./web/access.log", "web//access.log",
-    "web/./access.log", "web/access.log/", "web/acces?.log", "web/[a]ccess.log",
-    "/srv/data/web/access.log", "/srv/data//web/*.log",
-]  # fmt: skip
+    "web/access.log",
+    "web/*.log",
+    "web/a*.log",
+    "./web/access.log",
+    "web//access.log",
+    "web/./access.log",
+    "web/access.log/",
+    "web/acces?.log",
+    "web/[a]ccess.log",
+    "/srv/data/web/access.log",
+    "/srv/data//web/*.log",
+]
 """Ways to write a path within the declared one."""
 BEYOND = [
-    "*/access.log", "**/access.log", "**/*.log", "*/*", "w*/*.log", "web/*", "web/*.log*",
-    "web/**/*.log", "**/web/*.log", "[w]eb/*", "?eb/access.*", "web/**", "/srv/data/**/*.log",
-]  # fmt: skip
+    "*/access.log",
+    "**/access.log",
+    "**/*.log",
+    "*/*",
+    "w*/*.log",
+    "web/*",
+    "web/*.log*",
+    "web/**/*.log",
+    "**/web/*.log",
+    "[w]eb/*",
+    "?eb/access.*",
+    "web/**",
+    "/srv/data/**/*.log",
+]
 """Paths that lead there, and perhaps elsewhere."""
 ELSEWHERE = ["api/access.log", "web/access.csv", "web/.access.log", "web/old/a.log", "*.log", "**"]
 

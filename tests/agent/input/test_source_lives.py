@@ -101,22 +101,22 @@ async def test_a_batch_of_a_former_life_commits_nothing_in_the_new_one(site: Sit
 @with_site
 async def test_a_chunk_that_could_not_be_read_is_set_aside_in_its_own_life_only(site: Site) -> None:
     query = await site.first_cut("old")
-    epoch = site.feeder.new_epoch("weblog")
+    epoch = site.feeder.inbox.new_epoch("weblog")
     site.feeder.withdraw(str(query.id))
     await site.install(2)
     site.write("new")
     await until(lambda: site.cube.cuts.state("weblog").last_cut == 1)
     with pytest.raises(EpochOver):
-        site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
+        site.feeder.inbox.quarantine("weblog", 1, "damaged", epoch=epoch)
     assert not site.cube.cuts.state("weblog").losses
-    newer = site.feeder.new_epoch("weblog")
+    newer = site.feeder.inbox.new_epoch("weblog")
     assert newer > epoch, "a number of an epoch is never used again"
     with pytest.raises(EpochOver):
-        site.feeder.quarantine("weblog", 1, "damaged", epoch=epoch)
+        site.feeder.inbox.quarantine("weblog", 1, "damaged", epoch=epoch)
     with pytest.raises(EpochOver):
         _commit(site, epoch)
     assert not site.cube.cuts.state("weblog").losses
-    site.feeder.quarantine("weblog", 1, "damaged", epoch=newer)
+    site.feeder.inbox.quarantine("weblog", 1, "damaged", epoch=newer)
     assert site.cube.cuts.state("weblog").losses
 
 
@@ -129,8 +129,8 @@ async def test_a_finite_input_whose_last_chunk_is_set_aside_has_ended(site: Site
     await site.until_cut("weblog", 1)
     followed = site.feeder.followed["weblog"]
     await until(lambda: followed.is_quiet)
-    epoch = site.feeder.new_epoch("weblog")
-    await asyncio.to_thread(site.feeder.quarantine, "weblog", 1, "damaged", epoch=epoch)
+    epoch = site.feeder.inbox.new_epoch("weblog")
+    await asyncio.to_thread(site.feeder.inbox.quarantine, "weblog", 1, "damaged", epoch=epoch)
     await until(lambda: followed.has_ended)
     assert followed.is_quiet
 
@@ -144,7 +144,7 @@ async def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
 ) -> None:
     stream = site.stream()
     await site.first_cut("a")
-    (chunk,) = site.feeder.pending("weblog", after_cut=None, bytes_max=1)
+    (chunk,) = site.feeder.inbox.pending("weblog", after_cut=None, bytes_max=1)
 
     def unreadable() -> None:
         raise Unreadable([(SITE, chunk, "damaged")])
@@ -164,7 +164,7 @@ async def test_a_chunk_that_can_not_be_set_aside_now_does_not_end_the_stream(
 async def test_one_site_whose_inbox_fails_does_not_stop_the_others(site: Site, what: str) -> None:
     stream = site.stream()
     await site.first_cut("a")
-    good = site.feeder
+    good = site.feeder.inbox
 
     class Bad:
         def __getattr__(self, name: str) -> Any:
@@ -199,7 +199,7 @@ async def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The chunks of the former life must not be committed under an epoch of the new one."""
-    stream, gate, pending = site.stream(), Gate(), site.feeder.pending
+    stream, gate, pending = site.stream(), Gate(), site.feeder.inbox.pending
     query = await site.first_cut("old")
     stream.stream._offer()
 
@@ -213,7 +213,7 @@ async def test_a_source_that_is_made_anew_between_its_chunks_and_its_epoch_keeps
         return [SiteOutcome() for _ in batches]
 
     monkeypatch.setattr(stream.batches, "run", read)
-    monkeypatch.setattr(site.feeder, "pending", gated)
+    monkeypatch.setattr(site.feeder.inbox, "pending", gated)
     batch = asyncio.create_task(asyncio.to_thread(stream.stream._batch, 0, 0))
     await until(gate.came.is_set)
     site.feeder.withdraw(str(query.id))
@@ -249,7 +249,7 @@ async def test_each_life_of_a_stream_has_epochs_of_its_own_and_says_what_it_is_a
     await site.first_cut("a")
     stream.batch()
     assert works == [Work("batch", ("hits@home#1",))]
-    epochs = [stream.stream._epoch(life, SITE, site.feeder) for life in (1, 1, 2)]
+    epochs = [stream.stream._epoch(life, SITE, site.feeder.inbox) for life in (1, 1, 2)]
     assert epochs[0] == epochs[1] < epochs[2]
 
 
@@ -257,7 +257,7 @@ async def test_each_life_of_a_stream_has_epochs_of_its_own_and_says_what_it_is_a
 async def test_what_a_batch_of_a_former_life_reported_is_not_told_any_more(site: Site) -> None:
     """It was committed, and the source removed before the event loop heard of it."""
     query = await site.first_cut("a")
-    epoch = site.feeder.new_epoch("weblog")
+    epoch = site.feeder.inbox.new_epoch("weblog")
     site.reports.clear()
     _commit(site, epoch)
     site.feeder.withdraw(str(query.id))
@@ -354,7 +354,7 @@ async def test_a_source_that_was_replaced_while_it_awaited_its_turn_is_not_polle
     await again
     site.write("a", source="first")
     await site.until_cut("first", 1)
-    assert site.feeder.pending("second", after_cut=None, bytes_max=1) == []
+    assert site.feeder.inbox.pending("second", after_cut=None, bytes_max=1) == []
     assert [kind for kind, _ in site.notices if kind != "no file"] == []
 
 
@@ -396,13 +396,13 @@ async def test_a_source_that_is_removed_while_it_is_opened_leaves_nothing_behind
     gate.open()
     await install
     await until(lambda: not site.cube.cuts.names())
-    assert names(site.feeder.sources()) == set()
+    assert names(site.feeder.inbox.sources()) == set()
 
 
 @with_site
 async def test_no_batch_is_committed_while_its_source_is_forgotten(site: Site) -> None:
     query = await site.first_cut("a")
-    epoch = site.feeder.new_epoch("weblog")
+    epoch = site.feeder.inbox.new_epoch("weblog")
     gate = Gate()
     commit = site.cube.commit_batch
 
@@ -434,7 +434,7 @@ async def test_no_epoch_begins_while_its_source_is_forgotten(site: Site) -> None
         return begin(source)
 
     site.cube.cuts.begin_epoch = slow  # type: ignore[method-assign]
-    begun = asyncio.create_task(asyncio.to_thread(site.feeder.new_epoch, "weblog"))
+    begun = asyncio.create_task(asyncio.to_thread(site.feeder.inbox.new_epoch, "weblog"))
     await until(gate.came.is_set)
     site.feeder.withdraw(str(query.id))
     again = asyncio.create_task(site.install(2))
@@ -448,7 +448,7 @@ async def test_no_epoch_begins_while_its_source_is_forgotten(site: Site) -> None
 
 
 def _commit(site: Site, epoch: int) -> None:
-    site.feeder.commit(Batch("weblog", epoch, 0, 1), SiteOutcome(records=1))
+    site.feeder.inbox.commit(Batch("weblog", epoch, 0, 1), SiteOutcome(records=1))
 
 
 # What fails is tried again
@@ -463,13 +463,13 @@ async def test_a_full_disk_at_the_opening_is_waited_for_and_shown(
     monkeypatch.setattr(site.cube.cuts, "open_source", failing(3, full, opens))
     await site.install(1)
     assert site.feeder.troubles() == {"weblog": "manifest: no room"}
-    assert names(site.feeder.sources()) == set(), "there is nothing to be read yet"
+    assert names(site.feeder.inbox.sources()) == set(), "there is nothing to be read yet"
     assert site.begun == [], "panes that begin meanwhile are not answered for"
     site.write("a")
     await until(lambda: site.begun)
     assert site.begun == ["hits@home#1"]
     assert site.feeder.troubles() == {}
-    assert names(site.feeder.sources()) == {"weblog"}
+    assert names(site.feeder.inbox.sources()) == {"weblog"}
     assert [kind for kind, _ in site.notices] == ["in trouble"] * 3
     site.write("b")
     await site.until_cut("weblog", 1)
@@ -532,7 +532,7 @@ async def test_a_source_is_opened_anew_only_when_its_former_life_is_forgotten(
     site.feeder.withdraw(str(query.id))
     await site.install(2)
     assert site.feeder.troubles() == {"weblog": "no room"}
-    assert names(site.feeder.sources()) == set()
+    assert names(site.feeder.inbox.sources()) == set()
     await until(lambda: "hits@home#2" in site.begun)
     assert site.cube.cuts.state("weblog").last_cut == 0, "read from its end on"
     assert site.feeder.troubles() == {}
@@ -562,7 +562,7 @@ def test_a_store_that_must_be_opened_anew_ends_the_feeder(tmp_path: Path) -> Non
         site.write("a")
         task = asyncio.create_task(site.feeder.run())
         await site.until_cut("weblog", 1)
-        epoch = site.feeder.new_epoch("weblog")
+        epoch = site.feeder.inbox.new_epoch("weblog")
 
         def broken(*batch: Any, **more: Any) -> Any:
             raise StoreBroken("a commit of which nobody knows whether it happened")
@@ -599,7 +599,9 @@ def test_records_are_fenced_by_the_time_of_day(tmp_path: Path) -> None:
     async def run() -> None:
         async with running(tmp_path, wall_s=lambda: 7_000.0) as site:
             await site.install(1)
-            assert site.feeder.fence("weblog") == Fence.at(7_000.0, tolerance_s=5.0, keep_s=1e6)
+            assert site.feeder.inbox.fence("weblog") == Fence.at(
+                7_000.0, tolerance_s=5.0, keep_s=1e6
+            )
 
     asyncio.run(run())
 
@@ -609,7 +611,7 @@ async def test_input_that_ends_has_ended_when_a_later_poll_was_clean(site: Site)
     """A second file with the same line may be a copy: for a while it is not read."""
     await site.first_cut("a")
     (site.data / "weblog2.log").write_text("a\n")
-    _commit(site, site.feeder.new_epoch("weblog"))
+    _commit(site, site.feeder.inbox.new_epoch("weblog"))
     await until(lambda: not site.cube.cuts.state("weblog").is_clean)
     site.feeder.end_input()
     count = len(site.reports)
@@ -632,7 +634,7 @@ async def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
     await until(gate.came.is_set)
     site.write("b")
     site.feeder.end_input()
-    _commit(site, site.feeder.new_epoch("weblog"))
+    _commit(site, site.feeder.inbox.new_epoch("weblog"))
     await asyncio.sleep(0)
     assert not any(report.ended for report in site.reports), "b is not read"
     gate.open()
@@ -641,12 +643,12 @@ async def test_what_the_last_poll_before_the_end_of_input_saw_is_not_the_end(
 
 @with_site
 async def test_a_source_is_offered_when_all_queries_of_its_file_are_there(site: Site) -> None:
-    site.feeder.commanded = {"home": 0}
+    site.feeder.inbox.commanded = {"home": 0}
     query = msgspec.structs.replace(site.query(1), unit_last=2)
     await site.feeder.install(query, is_new=True)
-    assert names(site.feeder.sources()) == set()
-    site.feeder.commanded = {"home": 2}
-    assert names(site.feeder.sources()) == {"weblog"}
+    assert names(site.feeder.inbox.sources()) == set()
+    site.feeder.inbox.commanded = {"home": 2}
+    assert names(site.feeder.inbox.sources()) == {"weblog"}
 
 
 # The host's queries

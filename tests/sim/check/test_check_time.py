@@ -37,10 +37,23 @@ SETTLE_S = node_config(Pace(), Limits()).root.clock_settle_s
 def answer(*, at_s: float, stale_s: float, revision: int = 1) -> do.Answer:
     """Of one window that had ended ``stale_s`` before."""
     envelope = Envelope(
-        stream="q", query=ID, window=7, start_us=0, end_us=0, revision=revision,
-        roster_version=1, expected=1, covered=1, missing=(), missing_count=0, exact=True,
-        final=False, staleness_s=stale_s, answered_at_s=at_s, trigger=Trigger.COMPLETE,
-    )  # fmt: skip
+        stream="q",
+        query=ID,
+        window=7,
+        start_us=0,
+        end_us=0,
+        revision=revision,
+        roster_version=1,
+        expected=1,
+        covered=1,
+        missing=(),
+        missing_count=0,
+        exact=True,
+        final=False,
+        staleness_s=stale_s,
+        answered_at_s=at_s,
+        trigger=Trigger.COMPLETE,
+    )
     return do.Answer(ID, (WindowAnswer(7, revision, (7,), envelope),), 1)
 
 

@@ -111,19 +111,49 @@ def signed(message: Message) -> Message:
         acknowledgement(64, 0, bitmaps=3),
         acknowledgement(64, 0, bitmaps=64),
         install(),
-        StatesMessage((SiteState(query=QUERY, ordinal=1, incarnation=2**63 + 1, number=1,
-        first_pane=1_000_012),)), StatesMessage((SiteState(query=QUERY, ordinal=1, incarnation=2**63
-        + 1, number=1, first_pane=1_000_012, digests=DIGESTS),)), Heartbeat(
-            sent_s=1e6, echo_s=1e6, echo_held_s=0.33, digest=2**63 + 1, roots=(RootPulse(root=0,
-            age_s=1.2, clock_s=1e6, spread_s=0.05),), coordinate=Coordinate(x=1, y=2, z=3, height=4,
-            error=0.5)
+        StatesMessage(
+            (
+                SiteState(
+                    query=QUERY, ordinal=1, incarnation=2**63 + 1, number=1, first_pane=1_000_012
+                ),
+            )
+        ),
+        StatesMessage(
+            (
+                SiteState(
+                    query=QUERY,
+                    ordinal=1,
+                    incarnation=2**63 + 1,
+                    number=1,
+                    first_pane=1_000_012,
+                    digests=DIGESTS,
+                ),
+            )
+        ),
+        Heartbeat(
+            sent_s=1e6,
+            echo_s=1e6,
+            echo_held_s=0.33,
+            digest=2**63 + 1,
+            roots=(RootPulse(root=0, age_s=1.2, clock_s=1e6, spread_s=0.05),),
+            coordinate=Coordinate(x=1, y=2, z=3, height=4, error=0.5),
         ),
     ],
     ids=[
-        "summary 1", "summary 680", "ack", "ack 5", "ack greets", "ack 64", "ack 64 by 3",
-        "ack 64 by 64", "install", "state", "state with digests", "heartbeat",
+        "summary 1",
+        "summary 680",
+        "ack",
+        "ack 5",
+        "ack greets",
+        "ack 64",
+        "ack 64 by 3",
+        "ack 64 by 64",
+        "install",
+        "state",
+        "state with digests",
+        "heartbeat",
     ],
-)  # fmt: skip
+)
 def test_an_estimate_is_within_a_fifth_of_what_the_codec_makes(message: Message) -> None:
     sent = signed(message)
     encoded = len(Codec(lambda _: SCHEMA).encode(sent)) + PACKET_BYTES

@@ -28,10 +28,20 @@ from headwater.spark.jvm.vitals import Vitals
 
 WAIT_S_MAX = 120.0
 WELL = Vitals(
-    heap_bytes=10, heap_limit=100, metaspace_bytes=10, metaspace_limit=100, code_bytes=10,
-    code_limit=100, class_count=1, thread_count=1, bound_objects=1, callbacks=1, listeners=1,
-    cached_plans=0, streams=0,
-)  # fmt: skip
+    heap_bytes=10,
+    heap_limit=100,
+    metaspace_bytes=10,
+    metaspace_limit=100,
+    code_bytes=10,
+    code_limit=100,
+    class_count=1,
+    thread_count=1,
+    bound_objects=1,
+    callbacks=1,
+    listeners=1,
+    cached_plans=0,
+    streams=0,
+)
 FULL = msgspec.structs.replace(WELL, code_bytes=90)
 LIMITS = KeeperLimits(
     look_s=0.01,

@@ -36,12 +36,24 @@ def values(spark: SparkSession, texts: Sequence[str], type_: str, **options: str
 
 def test_numbers_with_more_digits_than_their_type_do_not_fit(spark: SparkSession) -> None:
     cases = {
-        "1.00": Decimal("1.00"), "1.5": Decimal("1.50"), "1.500": Decimal("1.50"), "1.005": None,
-        "-1.001": None, "1.000000000000000000000000000000000000000001": None, "7": Decimal("7.00"),
-        "1e2": Decimal("100.00"), "1005e-3": None, "1500E-3": Decimal("1.50"), "x": None,
-        " 1.25 ": Decimal("1.25"), "1.250 ": Decimal("1.25"), "1.251 ": None, ".5": Decimal("0.50"),
-        "1234567.00": None, "": None,
-    }  # fmt: skip
+        "1.00": Decimal("1.00"),
+        "1.5": Decimal("1.50"),
+        "1.500": Decimal("1.50"),
+        "1.005": None,
+        "-1.001": None,
+        "1.000000000000000000000000000000000000000001": None,
+        "7": Decimal("7.00"),
+        "1e2": Decimal("100.00"),
+        "1005e-3": None,
+        "1500E-3": Decimal("1.50"),
+        "x": None,
+        " 1.25 ": Decimal("1.25"),
+        "1.250 ": Decimal("1.25"),
+        "1.251 ": None,
+        ".5": Decimal("0.50"),
+        "1234567.00": None,
+        "": None,
+    }
     assert dict(zip(cases, values(spark, list(cases), "decimal(8,2)"), strict=True)) == cases
     assert values(spark, ["1.5", "15e-1", "15"], "decimal(38,0)") == [None, None, Decimal(15)]
 

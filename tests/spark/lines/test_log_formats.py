@@ -77,19 +77,30 @@ def test_access_logs_bring_their_columns(spark: SparkSession, format_: str) -> N
         COMBINED: {**PLAIN, **REST},
         f"www.x.example:443 {COMBINED}": {**PLAIN, **REST, "vhost": "www.x.example:443"},
         '::1 - - [10/Oct/2026:13:55:36 +0000] "-" 408 - "-" "-"': {
-            "client": "::1", "ts": at(2026, 10, 10, 13, 55, 36), "status": 408,
+            "client": "::1",
+            "ts": at(2026, 10, 10, 13, 55, 36),
+            "status": 408,
         },
         '1.2.3.4 - a b [10/Oct/2026:13:55:36 +0000] "\\x16\\x03 \\"" 400 0': {
-            "client": "1.2.3.4", "user": "a b", "ts": at(2026, 10, 10, 13, 55, 36),
-            "request": '\\x16\\x03 \\"', "status": 400, "bytes": 0,
+            "client": "1.2.3.4",
+            "user": "a b",
+            "ts": at(2026, 10, 10, 13, 55, 36),
+            "request": '\\x16\\x03 \\"',
+            "status": 400,
+            "bytes": 0,
         },
         '1.2.3.4 - - [10/Oct/2026:13:55:36 +0000] "GET /old" 200 1': {
-            "client": "1.2.3.4", "ts": at(2026, 10, 10, 13, 55, 36), "request": "GET /old",
-            "method": "GET", "path": "/old", "status": 200, "bytes": 1,
+            "client": "1.2.3.4",
+            "ts": at(2026, 10, 10, 13, 55, 36),
+            "request": "GET /old",
+            "method": "GET",
+            "path": "/old",
+            "status": 200,
+            "bytes": 1,
         },
-        "1.2.3.4 - - [yesterday] \"GET / HTTP/1.0\" 200 1": BAD,
+        '1.2.3.4 - - [yesterday] "GET / HTTP/1.0" 200 1': BAD,
         "no access log": BAD,
-    }  # fmt: skip
+    }
     assert dict(zip(lines, records(spark, source, list(lines)), strict=True)) == lines
 
 
@@ -114,27 +125,46 @@ def test_syslog_of_both_kinds_and_as_files_have_it(spark: SparkSession) -> None:
     t = at(2026, 10, 11, 22, 14, 15)
     lines = {
         "<34>Oct 11 22:14:15 mymachine su: 'su root' failed": {
-            "priority": 34, "ts": t, "host": "mymachine", "app": "su",
+            "priority": 34,
+            "ts": t,
+            "host": "mymachine",
+            "app": "su",
             "message": "'su root' failed",
         },
         "Oct  1 22:14:15 web-1 sshd[4721]: a: b": {
-            "ts": at(2026, 10, 1, 22, 14, 15), "host": "web-1", "app": "sshd", "pid": "4721",
+            "ts": at(2026, 10, 1, 22, 14, 15),
+            "host": "web-1",
+            "app": "sshd",
+            "pid": "4721",
             "message": "a: b",
         },
         "2026-10-11T22:14:15.000+02:00 web-1 sshd[4721]: x": {
-            "ts": at(2026, 10, 11, 20, 14, 15), "host": "web-1", "app": "sshd", "pid": "4721",
+            "ts": at(2026, 10, 11, 20, 14, 15),
+            "host": "web-1",
+            "app": "sshd",
+            "pid": "4721",
             "message": "x",
         },
         '<165>1 2026-10-11T22:14:15Z h.example evnt 77 ID47 [a@1 b="c]\\"" d="e"][x] two words': {
-            "priority": 165, "ts": t, "host": "h.example", "app": "evnt", "pid": "77",
-            "message_id": "ID47", "data": '[a@1 b="c]\\"" d="e"][x]', "message": "two words",
+            "priority": 165,
+            "ts": t,
+            "host": "h.example",
+            "app": "evnt",
+            "pid": "77",
+            "message_id": "ID47",
+            "data": '[a@1 b="c]\\"" d="e"][x]',
+            "message": "two words",
         },
         "<34>1 2026-10-11T22:14:15Z - su - ID47 - \ufeffhi": {
-            "priority": 34, "ts": t, "app": "su", "message_id": "ID47", "message": "hi",
+            "priority": 34,
+            "ts": t,
+            "app": "su",
+            "message_id": "ID47",
+            "message": "hi",
         },
         "<34>Oct 41 22:14:15 mymachine su: x": BAD,
         "nothing of it": BAD,
-    }  # fmt: skip
+    }
     assert dict(zip(lines, records(spark, source, list(lines)), strict=True)) == lines
 
 
@@ -307,13 +337,21 @@ def test_json_by_paths_and_in_nested_types(spark: SparkSession) -> None:
     t = '{"@timestamp": "2026-05-01T12:00:00Z"'
     lines = {
         t + ', "geo": {"country": "NO"}, "tags": ["x", "y"], "a.b": 1, "a": {"b": 2}}': {
-            "country": "NO", "geo": '{"country":"NO"}', "first": "x", "tags": ["x", "y"], "a.b": 1,
+            "country": "NO",
+            "geo": '{"country":"NO"}',
+            "first": "x",
+            "tags": ["x", "y"],
+            "a.b": 1,
         },
         t + ', "labels": {"k": 1}, "who": {"name": "z"}, "code": "abc"}': {
-            "labels": [("k", 1)], "who": {"name": "z", "n": None}, "code": "abc",
+            "labels": [("k", 1)],
+            "who": {"name": "z", "n": None},
+            "code": "abc",
         },
         t + ', "geo": "text", "tags": [], "lasted": "1 02:03:04"}': {
-            "geo": "text", "tags": [], "lasted": datetime.timedelta(1, 2 * 3600 + 3 * 60 + 4),
+            "geo": "text",
+            "tags": [],
+            "lasted": datetime.timedelta(1, 2 * 3600 + 3 * 60 + 4),
         },
         t + ', "geo": null, "code": "äöü"}': {"code": "äöü"},
         t + ', "tags": "x"}': BAD,
@@ -321,7 +359,7 @@ def test_json_by_paths_and_in_nested_types(spark: SparkSession) -> None:
         t + ', "who": {"n": 1.5}}': BAD,
         t + ', "code": "abcd"}': BAD,
         t + ', "lasted": "long"}': BAD,
-    }  # fmt: skip
+    }
     found = records(spark, source, list(lines))
     for one in found:
         if one != BAD:

@@ -112,10 +112,19 @@ def _delimited(
             for at, text, *rest in rows
         ]
     lines = [_line([write(at), *rest], sign, null, is_quoted=form == "csv") for at, *rest in rows]
-    bad = ["nothing", sign * 3, *(sign.join(values) for values in (
-        ("soon", "a", "1", "1"), ("", "a", "1", "1"), (write(EPOCH), "a", "1", "1", "1"),
-        (write(EPOCH), "a", "x", "1"),
-    ))]  # fmt: skip
+    bad = [
+        "nothing",
+        sign * 3,
+        *(
+            sign.join(values)
+            for values in (
+                ("soon", "a", "1", "1"),
+                ("", "a", "1", "1"),
+                (write(EPOCH), "a", "1", "1", "1"),
+                (write(EPOCH), "a", "x", "1"),
+            )
+        ),
+    ]
     if draw(st.booleans()):
         options["header"] = "true"
         lines.insert(0, sign.join(["ts", "s", "n", "x"]))

@@ -17,10 +17,18 @@ from headwater.sql.admit.column_levels import MANY_TO_ONE
 from headwater.sql.compile import compile_statements
 
 COLUMNS = {
-    "yes": "boolean", "small": "tinyint", "whole": "int", "big": "bigint", "single": "float",
-    "twice": "double", "money": "decimal(10,2)", "word": "string", "raw": "binary",
-    "day_": "date", "ts": "timestamp",
-}  # fmt: skip
+    "yes": "boolean",
+    "small": "tinyint",
+    "whole": "int",
+    "big": "bigint",
+    "single": "float",
+    "twice": "double",
+    "money": "decimal(10,2)",
+    "word": "string",
+    "raw": "binary",
+    "day_": "date",
+    "ts": "timestamp",
+}
 SOURCE = (
     f"CREATE SOURCE r ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())}) "
     "WITH (format = 'json', path = 'r.json', time = 'ts');"

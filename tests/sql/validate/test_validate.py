@@ -58,10 +58,26 @@ LIMIT 0;
 CREATE STREM y AS SELECT 1;
 """
     assert underlined(text) == [
-        "BIGNT", "delimeter", "deadlin", "'soon'", "domian", "uper(hst)", "hst", "rand()",
-        "sum(domain)", "mss", "acces", "staus", "3", "'7 hours'", "domian", "nn", "request", "0",
+        "BIGNT",
+        "delimeter",
+        "deadlin",
+        "'soon'",
+        "domian",
+        "uper(hst)",
+        "hst",
+        "rand()",
+        "sum(domain)",
+        "mss",
+        "acces",
+        "staus",
+        "3",
+        "'7 hours'",
+        "domian",
+        "nn",
+        "request",
+        "0",
         "STREM",
-    ]  # fmt: skip
+    ]
 
 
 def test_what_hangs_on_a_fault_is_not_found_wrong_because_of_it() -> None:

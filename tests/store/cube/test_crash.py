@@ -123,7 +123,7 @@ def check_root(ledger: RootLedger, directory: Path) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) >= max((n for (n,) in acked["kept"]), default=0)
     for pane in {one.pane for one in kept.summaries}:
-        rows = ledger.pane_rows(str(query.id), pane, kept_through=numbers[-1])
+        rows = ledger.rows.pane_rows(str(query.id), pane, kept_through=numbers[-1])
         assert rows is not None
         assert {int(page) // 5 for page in rows["page"].to_pylist()} == {pane}
     ledger.finish_results("hits", ResultsWriter(directory / "results" / "hits"))

@@ -132,6 +132,14 @@ def test_nothing_leaves_early_and_no_reading_is_wanted_over_a_fast_link(site: Si
     assert wanted_s == pytest.approx(1_222.0)
 
 
+def test_a_link_that_packs_rows_well_is_not_taken_for_a_slow_one(site: Site) -> None:
+    """Rows are counted as they lie in memory, and a link counts what it carries of them."""
+    learn(site)
+    site.rate, site.packed_share = SLOW, 1e-4
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert site.cuts == []
+
+
 def test_a_reading_is_wanted_at_the_end_of_a_round_where_the_flush_is_long(site: Site) -> None:
     learn(site)
     site.batch(121, *PAGES, now_s=1_213.0)

@@ -23,10 +23,22 @@ from headwater.store.input.site_files import empty_count, look_below, paths_belo
 READ = ("a.csv", "b.csv.gz", "c.csv.bz2", "d.csv.zst", "e.csv.xz")
 LEFT_ALONE = ("f.csv.zip", "g.csv.deflate", "h.csv.lz4", "i.csv.snappy", "j.csv.Z", "k.csv.7z")
 TREE = (
-    "a.csv", "b.csv", "ab.csv", "a.log", ".hidden.csv", "[x].csv", "one/a.csv", "one/b.log",
-    "one/two/a.csv", "one/two/three/a.csv", "two/a.csv", ".dot/a.csv", "one/.dot/a.csv",
-    "a-b/c d.csv", "ünï/ö.csv",
-)  # fmt: skip
+    "a.csv",
+    "b.csv",
+    "ab.csv",
+    "a.log",
+    ".hidden.csv",
+    "[x].csv",
+    "one/a.csv",
+    "one/b.log",
+    "one/two/a.csv",
+    "one/two/three/a.csv",
+    "two/a.csv",
+    ".dot/a.csv",
+    "one/.dot/a.csv",
+    "a-b/c d.csv",
+    "ünï/ö.csv",
+)
 GLOBS = (
     "*.csv", "**/*.csv", "**/a.csv", "one/**/*.csv", "**/two/*.csv", "*/*.csv", "*/a.csv", "a.csv",
     "?.csv", "[ab].csv", "[!a].csv", "a*.csv", "**", "*", "one/**", "**/**/*.csv", "*/**/*.csv",

@@ -12,7 +12,7 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.errors import UnreadableRow
 from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
 from headwater.root.outputs import KeepAlarm, Trim
-from headwater.store.ledger import root_ledger
+from headwater.store.ledger import kept_alarms
 from headwater.store.ledger.root_ledger import RootLedger
 
 ID = str(query_of().id)
@@ -78,7 +78,7 @@ def test_one_that_can_not_be_read_hides_no_other(open_ledger: Open) -> None:
 def test_of_those_of_removed_queries_the_newest_stay(
     open_ledger: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(root_ledger, "ENDED_ALARMS_MAX", 2)
+    monkeypatch.setattr(kept_alarms, "ENDED_ALARMS_MAX", 2)
     ledger = open_ledger()
     ledger.write([keep(number, at_s=1_000.0 + number) for number in range(5)])
     ledger.write([keep(number, query="live@home#2") for number in range(5)])

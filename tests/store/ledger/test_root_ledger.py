@@ -132,7 +132,7 @@ def test_the_rows_of_a_pane_are_those_of_its_summaries_up_to_a_number(open_ledge
     ledger.write([keep(4, 5, ("/a", 100))])
 
     def counts(through: int) -> dict[str, int]:
-        rows = ledger.pane_rows(ID, 5, kept_through=through)
+        rows = ledger.rows.pane_rows(ID, 5, kept_through=through)
         return {} if rows is None else counts_of(rows)
 
     for _ in range(2):
@@ -142,14 +142,14 @@ def test_the_rows_of_a_pane_are_those_of_its_summaries_up_to_a_number(open_ledge
         assert counts(1) == {"/a": 1}
         assert counts(0) == {}
         ledger = open_ledger()
-    assert ledger.pane_rows(ID, 9, kept_through=4) is None
+    assert ledger.rows.pane_rows(ID, 9, kept_through=4) is None
 
 
 def test_a_merge_that_is_in_memory_is_only_added_to(
     ledger: RootLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.write([keep(n, 5, ("/a", n)) for n in range(1, 4)])
-    ledger.pane_rows(ID, 5, kept_through=3)
+    ledger.rows.pane_rows(ID, 5, kept_through=3)
     ledger.write([keep(4, 5, ("/a", 4))])
     merged: list[int] = []
     merge = MERGER.merge
@@ -159,7 +159,7 @@ def test_a_merge_that_is_in_memory_is_only_added_to(
         return merge(parts)
 
     monkeypatch.setattr(MERGER, "merge", count)
-    rows = ledger.pane_rows(ID, 5, kept_through=4)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=4)
     assert rows is not None
     assert counts_of(rows) == {"/a": 10}
     assert merged == [2]
@@ -171,7 +171,7 @@ def test_a_group_that_overflows_stays_apart_and_the_others_of_its_pane_are_merge
     count = 20
     ledger.write([keep(n, 5, ("/a", 2**62), ("/b", 1)) for n in range(1, count + 1)])
     for through in range(1, count + 1):
-        rows = ledger.pane_rows(ID, 5, kept_through=through)
+        rows = ledger.rows.pane_rows(ID, 5, kept_through=through)
         assert rows is not None
     found = sorted((row["page"], row["n"]) for row in rows.to_pylist())
     assert found == [("/a", 2**62)] * count + [("/b", count)]
@@ -202,14 +202,14 @@ def test_panes_that_are_done_are_trimmed_with_the_answers_that_end_before(
     ledger.write([keep(n, pane, ("/a", 1)) for n, pane in enumerate(range(6), start=1)])
     results = ResultsWriter(tmp_path / "results" / "hits")
     ledger.publish(QUERY, [answered(w) for w in range(4)], {}, results)
-    ledger.pane_rows(ID, 3, kept_through=6)
+    ledger.rows.pane_rows(ID, 3, kept_through=6)
     ledger.write([Trim(ID, 4)])
     ledger = open_ledger()
     restored = ledger.restore(ID)
     assert [one.pane for one in restored.summaries] == [4, 5]
     assert [one.window for one in restored.answers] == [2, 3]
     assert restored.done_through == 4
-    assert ledger.pane_rows(ID, 3, kept_through=6) is None
+    assert ledger.rows.pane_rows(ID, 3, kept_through=6) is None
 
 
 def test_a_flipped_bit_in_a_summary_is_detected(open_ledger: Open) -> None:
@@ -222,7 +222,7 @@ def test_a_flipped_bit_in_a_summary_is_detected(open_ledger: Open) -> None:
         ledger._manifest.run("UPDATE summaries SET data = ?", (bytes(flipped),))
     ledger = open_ledger()
     with pytest.raises(SegmentDamaged, match="pane 5"):
-        ledger.pane_rows(ID, 5, kept_through=1)
+        ledger.rows.pane_rows(ID, 5, kept_through=1)
 
 
 def test_mending_sets_the_damaged_aside_and_begins_a_new_incarnation(open_ledger: Open) -> None:
@@ -234,11 +234,11 @@ def test_mending_sets_the_damaged_aside_and_begins_a_new_incarnation(open_ledger
     ledger = open_ledger()
     before = ledger.incarnation
     with pytest.raises(SegmentDamaged):
-        ledger.pane_rows(ID, 5, kept_through=3)
+        ledger.rows.pane_rows(ID, 5, kept_through=3)
     (lost,) = ledger.mend(ID)
     assert (lost.number, lost.pane, lost.coverage) == (2, 5, Coverage.of_whole(1, 77))
     assert ledger.incarnation > before
-    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=3)
     assert rows is not None
     assert counts_of(rows) == {"/a": 1}
     after = ledger.incarnation
@@ -263,10 +263,10 @@ def test_a_forgotten_query_leaves_nothing_but_its_results(
 
 def test_a_query_that_was_forgotten_leaves_no_merge_to_one_of_its_name(ledger: RootLedger) -> None:
     ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 1), site=1)])
-    ledger.pane_rows(ID, 5, kept_through=2)
+    ledger.rows.pane_rows(ID, 5, kept_through=2)
     ledger.forget(ID)
     ledger.write([keep(1, 5, ("/c", 1)), keep(2, 5, ("/d", 1), site=1)])
-    rows = ledger.pane_rows(ID, 5, kept_through=2)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=2)
     assert rows is not None
     assert counts_of(rows) == {"/c": 1, "/d": 1}
 
@@ -275,14 +275,14 @@ def test_a_merge_with_rows_that_are_set_aside_is_not_built_upon(ledger: RootLedg
     """The merge is in memory; an answer that goes less far reads the summaries one by one."""
     ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/b", 1), site=1)])
     damage(ledger, 1)
-    ledger._cache.put((ID, 1), rows_of(("/a", 1)))
-    ledger.pane_rows(ID, 5, kept_through=2)
-    ledger._cache.drop((ID, 1))
+    ledger.rows._cache.put((ID, 1), rows_of(("/a", 1)))
+    ledger.rows.pane_rows(ID, 5, kept_through=2)
+    ledger.rows._cache.drop((ID, 1))
     with pytest.raises(SegmentDamaged):
-        ledger.pane_rows(ID, 5, kept_through=1)
+        ledger.rows.pane_rows(ID, 5, kept_through=1)
     assert ledger.mend(ID)
     ledger.write([keep(3, 5, ("/a", 1))])
-    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=3)
     assert rows is not None
     assert counts_of(rows) == {"/a": 1, "/b": 1}, "each once"
 
@@ -400,7 +400,7 @@ def receive(root: Root, ledger: RootLedger, pane: int, site: int, *rows: tuple[s
 def damage(ledger: RootLedger, number: int) -> None:
     with ledger._manifest.transaction():
         ledger._manifest.run("UPDATE summaries SET checksum = x'00' WHERE number = ?", (number,))
-    ledger._cache = TableCache(1 << 20)
+    ledger.rows._cache = TableCache(1 << 20)
 
 
 def test_rows_that_come_after_mending_are_in_the_merge_of_another_pane(ledger: RootLedger) -> None:
@@ -411,13 +411,13 @@ def test_rows_that_come_after_mending_are_in_the_merge_of_another_pane(ledger: R
     receive(root, ledger, 6, 0, ("/b", 1))
     through = root.kept
     damage(ledger, through)
-    assert ledger.pane_rows(ID, 5, kept_through=through) is not None
+    assert ledger.rows.pane_rows(ID, 5, kept_through=through) is not None
     with pytest.raises(SegmentDamaged):
-        ledger.pane_rows(ID, 6, kept_through=through)
+        ledger.rows.pane_rows(ID, 6, kept_through=through)
     assert ledger.mend(ID)
     root = root_of(ledger)
     receive(root, ledger, 5, 1, ("/a", 50))
-    rows = ledger.pane_rows(ID, 5, kept_through=root.kept)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=root.kept)
     assert rows is not None
     assert counts_of(rows) == {"/a": 51}
 
@@ -433,7 +433,7 @@ def test_the_number_of_a_summary_that_is_gone_is_not_used_again(
     else:
         damage(ledger, 7)
         with pytest.raises(SegmentDamaged):
-            ledger.pane_rows(ID, 6, kept_through=7)
+            ledger.rows.pane_rows(ID, 6, kept_through=7)
         ledger.mend(ID)
     for _ in range(2):
         assert ledger.restore(ID).last_number == 7
@@ -449,7 +449,7 @@ def test_a_merge_that_was_under_way_while_the_ledger_was_mended_is_not_kept(
     ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/a", 10), site=1), keep(3, 6, ("/b", 1))])
     damage(ledger, 3)
     with pytest.raises(SegmentDamaged):
-        ledger.pane_rows(ID, 6, kept_through=3)
+        ledger.rows.pane_rows(ID, 6, kept_through=3)
     merge = MERGER.merge
 
     def slowly(parts: list[pa.Table]) -> pa.Table:
@@ -458,8 +458,8 @@ def test_a_merge_that_was_under_way_while_the_ledger_was_mended_is_not_kept(
         return merge(parts)
 
     monkeypatch.setattr(MERGER, "merge", slowly)
-    ledger.pane_rows(ID, 5, kept_through=3)
-    assert (ID, 5) not in ledger._merged_through
+    ledger.rows.pane_rows(ID, 5, kept_through=3)
+    assert (ID, 5) not in ledger.rows._merged_through
 
 
 def test_how_far_a_life_is_compared_comes_back_whatever_its_state_says_next(
@@ -480,7 +480,7 @@ def test_summaries_are_replaced_in_one_step_and_no_merge_has_the_former_rows(
 ) -> None:
     ledger = open_ledger()
     ledger.write([keep(1, 5, ("/a", 1)), keep(2, 5, ("/lie", 9)), keep(3, 6, ("/b", 2))])
-    before = ledger.pane_rows(ID, 5, kept_through=3)
+    before = ledger.rows.pane_rows(ID, 5, kept_through=3)
     assert before is not None
     assert counts_of(before) == {"/a": 1, "/lie": 9}
     own = kept(4, 5, rows_of(("/c", 3)))
@@ -490,7 +490,7 @@ def test_summaries_are_replaced_in_one_step_and_no_merge_has_the_former_rows(
     ledger.write([Replace(ID, 5, (2,), (own,))])
     for reopens in (False, True):
         opened = open_ledger() if reopens else ledger
-        rows = opened.pane_rows(ID, 5, kept_through=4)
+        rows = opened.rows.pane_rows(ID, 5, kept_through=4)
         assert rows is not None
         assert counts_of(rows) == {"/a": 1, "/c": 3}
         assert [one.number for one in opened.restore(ID).summaries] == [1, 3, 4]
@@ -503,12 +503,12 @@ def test_what_is_replaced_while_its_pane_is_merged_is_in_no_later_merge(open_led
     class Meanwhile:
         def merge(self, parts: Any) -> Any:
             ledger.write([Replace(ID, 5, (2,), (kept(3, 5, rows_of(("/c", 3))),))])
-            ledger._merger_of = lambda query: MERGER
+            ledger.rows._merger_of = lambda query: MERGER
             return MERGER.merge(parts)
 
-    ledger._merger_of = lambda query: Meanwhile()  # type: ignore[assignment, return-value]
-    ledger.pane_rows(ID, 5, kept_through=2)
-    rows = ledger.pane_rows(ID, 5, kept_through=3)
+    ledger.rows._merger_of = lambda query: Meanwhile()  # type: ignore[assignment, return-value]
+    ledger.rows.pane_rows(ID, 5, kept_through=2)
+    rows = ledger.rows.pane_rows(ID, 5, kept_through=3)
     assert rows is not None
     assert counts_of(rows) == {"/a": 1, "/c": 3}
 
@@ -677,10 +677,10 @@ def test_an_answer_that_was_under_way_when_its_query_was_removed_is_not_publishe
 ) -> None:
     """It would have no rows, and say that it is exact."""
     ledger.write([keep(1, 0, ("/a", 1))])
-    assert ledger.pane_rows(ID, 0, kept_through=1) is not None
+    assert ledger.rows.pane_rows(ID, 0, kept_through=1) is not None
     ledger.forget(ID)
     with pytest.raises(RowsGone, match="it was removed"):
-        ledger.pane_rows(ID, 0, kept_through=1)
+        ledger.rows.pane_rows(ID, 0, kept_through=1)
     with pytest.raises(RowsGone, match="it was removed"):
         ledger.publish(QUERY, [answered(0)], {}, ResultsWriter(tmp_path / "results"))
     assert ID not in ledger.queries()

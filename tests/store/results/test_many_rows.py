@@ -132,7 +132,7 @@ def test_revisions_of_a_window_merge_what_is_new_and_no_more(
         rows = summary_rows(*((f"/{k}", 1) for k in range(groups)))
         kept = KeptSummary(number, 5, Coverage.of_whole(number, 77), rows, True)
         ledger.write([Keep(QUERY, kept)])
-        found = ledger.pane_rows(QUERY, 5, kept_through=number)
+        found = ledger.rows.pane_rows(QUERY, 5, kept_through=number)
         assert found is not None
     assert counts_of(found) == {f"/{k}": revisions for k in range(groups)}
     assert sum(merged_rows) <= 2 * groups * revisions
@@ -174,10 +174,10 @@ def test_a_ledger_gives_the_rows_of_a_large_pane_one_by_one(tmp_path: Path) -> N
         ledger.write([Keep(QUERY, kept)])
     one = rows.nbytes
     with pytest.raises(PaneIsLarge):
-        ledger.pane_rows(QUERY, 5, kept_through=8, bytes_max=3 * one)
-    parts = ledger.pane_parts(QUERY, 5, kept_through=7)
+        ledger.rows.pane_rows(QUERY, 5, kept_through=8, bytes_max=3 * one)
+    parts = ledger.rows.pane_parts(QUERY, 5, kept_through=7)
     assert [part.num_rows for part in parts] == [10] * 7
-    small = ledger.pane_rows(QUERY, 5, kept_through=2, bytes_max=3 * one)
+    small = ledger.rows.pane_rows(QUERY, 5, kept_through=2, bytes_max=3 * one)
     assert small is not None
     assert counts_of(small) == {f"/{k}": 3 for k in range(10)}
     ledger.close()

@@ -113,7 +113,7 @@ class LargeAnswers:
 
     def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
         for pane in request.panes:
-            yield from self._ledger.pane_parts(
+            yield from self._ledger.rows.pane_parts(
                 str(query.id), pane, kept_through=answer.kept_through
             )
 

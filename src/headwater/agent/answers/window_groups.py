@@ -38,11 +38,11 @@ class LedgerPanes:
         self._kept_through = kept_through
 
     def stamps(self, panes: range) -> Stamps:
-        return self._ledger.pane_stamps(self._query, panes, kept_through=self._kept_through)
+        return self._ledger.rows.pane_stamps(self._query, panes, kept_through=self._kept_through)
 
     def rows(self, pane: int) -> pa.Table:
         """Raises ``PaneIsLarge``."""
-        rows = self._ledger.pane_rows(
+        rows = self._ledger.rows.pane_rows(
             self._query, pane, kept_through=self._kept_through, bytes_max=MERGE_BYTES_MAX
         )
         assert rows is not None, "a pane that has a stamp has rows"
@@ -82,7 +82,7 @@ class WindowGroups:
     def stamps(self, query: Query, window: int, *, kept_through: int) -> Stamps:
         """By which one knows whether a window has changed."""
         panes = query.window.panes_of(window)
-        return self._ledger.pane_stamps(str(query.id), panes, kept_through=kept_through)
+        return self._ledger.rows.pane_stamps(str(query.id), panes, kept_through=kept_through)
 
     def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
         """Raises ``PaneIsLarge`` where it takes more memory than it may."""

@@ -1,5 +1,5 @@
 """A site's input on its way to Spark: which files, polled when, offered, committed, and remarked
 on.
 
-Open ``feeder`` first.
+Open ``feeder`` first, then ``site_inbox``.
 """

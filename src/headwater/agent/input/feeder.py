@@ -16,17 +16,17 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from itertools import count
 
 import msgspec
 import structlog
 
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.input_remarks import InputRemarks
-from headwater.agent.input.life import Epoch, Followed, Leaving, Lives
+from headwater.agent.input.life import Followed, Leaving, Lives
 from headwater.agent.input.pasts import Pasts
 from headwater.agent.input.poll_log import PollLog
 from headwater.agent.input.repeated_hour import RepeatedHour
+from headwater.agent.input.site_inbox import SiteInbox
 from headwater.agent.input.site_sources import SiteSources
 from headwater.agent.input.source_inputs import SourceInput, SourceInputs
 from headwater.agent.patience import Patience
@@ -34,32 +34,24 @@ from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.words.malformed import Malformed, added, without_values
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import Unread
-from headwater.edge.batches.batch_times import Waiting
 from headwater.edge.report import BatchReport
-from headwater.errors import EpochOver, StoreBroken
+from headwater.errors import StoreBroken
 from headwater.plan.query import Query
 from headwater.plan.readings import is_past, past_reading
-from headwater.plan.sources.source import Source
-from headwater.reading.chunk import Chunk
-from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.spark.site.fence import Fence
+from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
-from headwater.store.cube.source_state import SourceState
 from headwater.store.follow.poll import Poll
-from headwater.store.input.finite import FiniteInput
 from headwater.store.past.past_input import PastInput
 
 log = structlog.get_logger()
 
 MESSAGE_CHARS_MAX = 500
 """Of an error, as much as a notice tells."""
-SPOOL_SHARE_MAX = 0.5
-"""From so much of the spool on nothing in it waits for a pane's close."""
 
 
 class Feeder:
-    """Driven by the event loop; ``inbox`` methods are called by Spark's threads."""
+    """Driven by the event loop; ``inbox`` is called by Spark's threads."""
 
     def __init__(
         self,
@@ -99,18 +91,12 @@ class Feeder:
         self._sources = SiteSources(config)
         self._host = host
         self._now_s = now_s
-        self._wall_s = wall_s or now_s
         self._report = report
         self._read_from = read_from
-        self.offset_us = offset_us
-        """Of an ``Inbox``: what is added to the times of a query's records."""
         self._next_wanted_s = next_wanted_s
-        self._future_tolerance_s = future_tolerance_s
-        self._future_keep_s = future_keep_s
         self._notice = notice
         self._unread = unread
         self._remarked = remarked
-        self._filled = filled
         self._loop = asyncio.get_running_loop()
         self._inputs = SourceInputs(cube.cuts, poller)
         self._pasts = Pasts(
@@ -126,13 +112,25 @@ class Feeder:
         )
         self._turn = asyncio.Lock()
         """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
-        self._epochs = count(1)
-        self.commanded: Mapping[str, int] = {}
-        """By installer: all its commands up to this number have been done here."""
-        self._input_ends = False
         self._is_open = True
         self._broken: StoreBroken | None = None
         self._wake = asyncio.Event()
+        self.inbox = SiteInbox(
+            site,
+            self._lives,
+            self._pasts,
+            cube,
+            self._inputs,
+            now_s=now_s,
+            wall_s=wall_s or now_s,
+            offset_us=offset_us,
+            future_tolerance_s=future_tolerance_s,
+            future_keep_s=future_keep_s,
+            filled=filled,
+            committed=self._committed,
+            ended=self._end_with,
+            woken=self._wake.set,
+        )
         self._has_news = False
         """Sources or queries that Spark has not been told of."""
 
@@ -250,7 +248,7 @@ class Feeder:
             for followed in self.followed.values():
                 for query in followed.queries.values():
                     self._host.install(query)
-            self._host.serve(self.site, self)
+            self._host.serve(self.site, self.inbox)
             self._has_news = False
         self._pasts.end()
         for key in list(self._leaving):
@@ -387,7 +385,7 @@ class Feeder:
 
     def _tell(self, followed: Followed, report: BatchReport) -> None:
         """On the event loop."""
-        if self._input_ends and self._is_all_read(followed):
+        if self._lives.has_end and self._is_all_read(followed):
             report = msgspec.structs.replace(report, ended=True)
         followed.has_ended = report.ended
         self._report(report)
@@ -400,7 +398,7 @@ class Feeder:
 
     def end_input(self) -> None:
         """Nothing more will be written: what is there is all, as soon as it is read."""
-        self._input_ends = True
+        self._lives.has_end = True
         for followed in self.followed.values():
             followed.poll = None
         self._wake.set()
@@ -418,139 +416,7 @@ class Feeder:
             if source is not None:
                 source.close()
 
-    # What the Spark host asks (an ``Inbox``), from its own threads
-
-    def sources(self) -> list[Source]:
-        """Those of files of which all statements are installed, or refused, or removed again."""
-        heard = self.commanded
-        return [
-            one.source
-            for one in self.followed.values()
-            if one.input is not None
-            and all(heard.get(installer, 0) >= last for installer, last in one.units)
-        ]
-
-    def runs(self, query_id: str) -> bool:
-        return any(query_id in followed.queries for followed in self.followed.values())
-
-    def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        """The past of a late query, and of the live cuts those after it."""
-        followed = self.followed.get(source)
-        if followed is None or query_id not in followed.queries:
-            return False
-        return is_past(source) or self._pasts.reads(query_id, followed, first_cut=first_cut)
-
-    def wants_first(self, source: str) -> bool:
-        past = self._cube.cuts.state(source).past
-        return past is not None and past.first_us is None
-
-    def waiting(self, source: str) -> Waiting:
-        """A commit may have been since ``due_s`` was found: then that has passed."""
-        followed = self._opened(source)
-        state = self._cube.cuts.state(source)
-        now_s, since_s = self._now_s(), state.waiting_since_s
-        read_s, polled_s = state.read_through_s, state.polled_s
-        is_due = False
-        if read_s is not None and polled_s is not None:
-            is_due = read_s < followed.due_s <= polled_s
-        return Waiting(
-            byte_count=state.waiting_bytes,
-            age_s=0.0 if since_s is None else now_s - since_s,
-            is_due=is_due,
-            is_urgent=read_s is None or self._is_urgent(followed, state),
-            due_in_s=followed.due_s - now_s,
-        )
-
-    def _is_urgent(self, followed: Followed, state: SourceState) -> bool:
-        """It is behind or ends, a query waits for its first records, or the spool fills up."""
-        spool = self._cube.cuts.spool
-        is_filling = spool.bytes_used >= SPOOL_SHARE_MAX * spool.bytes_max
-        has_end = state.ends or self._input_ends
-        return has_end or is_filling or not state.is_clean or bool(followed.new_queries)
-
-    def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
-        self._opened(source)
-        return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
-
-    def fence(self, source: str) -> Fence:
-        """A finite input has none: nothing of it closes by a clock."""
-        followed = self.followed.get(source)
-        if followed is None or isinstance(followed.input, FiniteInput):
-            return Fence()
-        return Fence.at(
-            self._wall_s(),
-            tolerance_s=followed.source.future_tolerance_s(self._future_tolerance_s),
-            keep_s=self._future_keep_s,
-        )
-
-    def counted(self, query: Query) -> int:
-        """A site that had another cube before begins with the first pane of which the root has
-        nothing (``Beginning.hear_former``): its count goes on there."""
-        return self._cube.counted(str(query.id), query.window)
-
-    def committed_cut(self, source: str) -> int:
-        self._opened(source)
-        return self._cube.cuts.state(source).committed_cut
-
-    def new_epoch(self, source: str) -> int:
-        """It ends with this life of the source: a batch that was read for a former one is refused,
-        for its cuts may have the numbers of cuts of the new one."""
-        with self._inputs.commits:
-            followed = self._opened(source)
-            in_cube = self._cube.cuts.begin_epoch(source)
-            followed.epoch = Epoch(next(self._epochs), in_cube)
-            return followed.epoch.number
-
-    def _opened(self, source: str) -> Followed:
-        followed = self.followed.get(source)
-        if followed is None or followed.input is None:
-            raise EpochOver(f"source {source} is not read at {self.site} now")
-        return followed
-
-    def _of_epoch(self, source: str, number: int) -> tuple[Followed, int]:
-        """The life of the source that this epoch is of, and how the cube calls the epoch."""
-        followed = self._opened(source)
-        if followed.epoch is None or followed.epoch.number != number:
-            raise EpochOver(
-                f"source {source}: epoch {number} is over; it was of a former stream, or of the "
-                "source before it was forgotten and installed again"
-            )
-        return followed, followed.epoch.in_cube
-
-    def quarantine(self, source: str, cut: int, reason: str, *, epoch: int) -> None:
-        with self._inputs.commits:
-            followed, _ = self._of_epoch(source, epoch)
-            file = self._cube.cuts.origin(source, cut)
-            log.warning(
-                "chunk quarantined",
-                site=self.site,
-                source=source,
-                cut=cut,
-                file=file,
-                reason=reason,
-            )
-            self._cube.cuts.quarantine(source, cut)
-            followed.broken.append(f"{file} can't be read: {reason}")
-            followed.lost_chunks += 1
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            self._loop.call_soon_threadsafe(self._wake.set)
-
-    def commit(self, batch: Batch, outcome: SiteOutcome) -> None:
-        """Make one batch durable, then tell the node. Raises ``EpochOver`` where the source was
-        forgotten since the epoch began, whether or not it is read again."""
-        with self._inputs.commits:
-            followed, in_cube = self._of_epoch(batch.source, batch.epoch)
-
-            def tell(report: BatchReport) -> None:
-                with contextlib.suppress(RuntimeError):  # the loop has ended
-                    self._loop.call_soon_threadsafe(self._committed, followed, report, outcome)
-
-            try:
-                kept = msgspec.structs.replace(batch, epoch=in_cube)
-                self._cube.commit_batch(kept, self._filled(outcome), told=tell)
-            except StoreBroken as error:
-                self._loop.call_soon_threadsafe(self._end_with, error)
-                raise
+    # What batches bring, from the inbox
 
     def _end_with(self, error: StoreBroken) -> None:
         self._broken = error

@@ -140,6 +140,8 @@ class Lives:
         self.followed: Mapping[str, Followed] = {}
         """Replaced whole, for Spark's threads read it."""
         self.leaving: dict[str, Leaving] = {}
+        self.has_end = False
+        """Nothing more will be written to any of them."""
 
     def add(self, followed: Followed) -> None:
         self.followed = {**self.followed, followed.source.name: followed}

@@ -16,6 +16,13 @@ class WayCapacity(msgspec.Struct, frozen=True):
     narrowest: str = ""
     """Where the least was found, for people: the neighbour at the other end of the own link, or who
     told of a narrower one beyond it. Empty: not known."""
+    packed_share: float = 1.0
+    """Bytes on the wire for a byte of the query's rows as they lie in memory."""
+
+    @property
+    def rows_bytes_per_s(self) -> float | None:
+        """As rows lie in memory, which is how a site counts what it may send."""
+        return None if self.bytes_per_s is None else self.bytes_per_s / self.packed_share
 
     @property
     def is_shut(self) -> bool:

@@ -55,7 +55,7 @@ class EarlyRounds:
         self._flush_bytes = 0.0
         """Of the newest pane that was closed, had nothing left early."""
         self._rate: float | None = None
-        """Of the way to the root, in bytes a second, as it was told last."""
+        """Of the way to the root, in bytes of rows a second, as it was told last."""
         self.travel_s: float | None = None
         """How long summaries take to the root, as it told last."""
         self.keys_sent = 0
@@ -141,7 +141,7 @@ class EarlyRounds:
         state = self._state
         if not self.is_used:
             return []
-        self._rate = capacity(state.id).bytes_per_s
+        self._rate = capacity(state.id).rows_bytes_per_s
         if self._rate is None or not (self._books and self._may_send() and has_room(state.id)):
             return []
         read_s = state.time.of_source(clock).read_through_s

@@ -17,6 +17,7 @@ from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
+from headwater.overlay.carry.packing import Packing
 from headwater.overlay.carry.summary_entry import rows_bytes
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
@@ -58,6 +59,7 @@ class Carrier:
         self.stages: Counter[str] = Counter()
         """How often summaries left by each stage of the policy."""
         self.list = TimeSpaceList(here.config, router, here.tray)
+        self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
         """From this site's own edge: signed, and put on the tree of its pane, under the newest
@@ -65,6 +67,9 @@ class Carrier:
         query = self._router.live.get(summary.query)
         if query is None or not query.is_root:
             summary = self._here.signatures.sign_update(summary)
+            if summary.proof is not None:
+                packed_bytes, size_bytes = summary.proof.size_bytes, rows_bytes(summary.rows, query)
+                self.packing.learn(summary.query, packed_bytes=packed_bytes, rows_bytes=size_bytes)
         if query is not None:
             # Panes are striped over the trees, and all sites put a pane on the same one, where its
             # summaries meet. A summary of several panes goes by its last one, which is what those
@@ -93,7 +98,7 @@ class Carrier:
         self._send(self.list.way_opened(now_s=now_s))
 
     def room_bytes(self, query_id: str, *, now_s: float) -> int:
-        """How much this site may originate now; 0 while there is no way up."""
+        """How much this site may originate now, as rows lie in memory; 0 without a way up."""
         query = self._router.live.get(query_id)
         if query is None:
             return 0
@@ -101,9 +106,10 @@ class Carrier:
         if query.is_root:
             return in_list
         hop = self._router.next_hop(query_id, now_s=now_s)
-        return (
-            0 if hop is None else min(in_list, self._neighbours.link(hop.site).room_bytes(query_id))
-        )
+        if hop is None:
+            return 0
+        room = self._neighbours.link(hop.site).room_bytes(query_id)
+        return min(in_list, int(room / self.packing.share(query_id)))
 
     def way_capacity(self, query_id: str, *, now_s: float) -> WayCapacity:
         """What the way up carries, so far as this site can tell."""
@@ -113,7 +119,11 @@ class Carrier:
         hop = self._router.next_hop(query_id, now_s=now_s)
         if hop is None:
             return UNKNOWN
-        return WayCapacity(self._neighbours.link(hop.site).bytes_per_s, narrowest=hop.site)
+        return WayCapacity(
+            self._neighbours.link(hop.site).bytes_per_s,
+            narrowest=hop.site,
+            packed_share=self.packing.share(query_id),
+        )
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query, roster = self._router.live.get(summary.query), self._here.roster
@@ -164,7 +174,11 @@ class Carrier:
             self._router.went(summary.query, hop.site)
             link = self._neighbours.link(hop.site)
             if link.load_is_told:
-                query = self._router.live.get(summary.query)
-                link.hand_over(summary.query, rows_bytes(summary.rows, query))
+                link.hand_over(summary.query, self._wire_bytes(summary))
             priority = LIVE if summary.lane is Lane.LIVE else LATER
             self._tray.put(Transmit(hop.site, SummaryMessage(summary=summary), priority))
+
+    def _wire_bytes(self, summary: Summary) -> int:
+        """About what its rows take on a link."""
+        size_bytes = rows_bytes(summary.rows, self._router.live.get(summary.query))
+        return int(size_bytes * self.packing.share(summary.query))

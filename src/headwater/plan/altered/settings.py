@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.plan.altered.link_share import EVEN, LinkShare
+from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.query import Query
 
 SETTINGS_KEPT_MAX = 32
@@ -45,6 +46,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """None: nothing is kept back."""
     share: LinkShare = EVEN
     """Of the links that its summaries pass."""
+    degradation: Degradation | None = None
+    """None: nothing is given up."""
     options: Annotated[
         tuple[tuple[OptionName, OptionValue], ...], Meta(max_length=OPTIONS_MAX)
     ] = ()
@@ -60,6 +63,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             waits=query.waits is True,
             tolerance=query.tolerates,
             share=query.link_share,
+            degradation=query.degrades,
         )
 
     def on(self, query: Query) -> Query:
@@ -77,6 +81,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             waits=True if self.waits else msgspec.UNSET,
             tolerance=self.tolerance or msgspec.UNSET,
             share=msgspec.UNSET if self.share == EVEN else self.share,
+            degradation=self.degradation or msgspec.UNSET,
         )
 
     def as_written(self) -> Settings:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from headwater.algebra.fidelity import measure
 from headwater.algebra.sets import bitset
 from headwater.algebra.words.site_state import PaneState, Reason
-from headwater.plan.level import fine_panes
+from headwater.plan.degrading.companion import fine_panes
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.assess import Assessment, alarms_of, causes_of

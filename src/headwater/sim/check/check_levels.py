@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headwater.algebra.sets import ranges
-from headwater.plan.level import fine_panes
+from headwater.plan.degrading.companion import fine_panes
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer

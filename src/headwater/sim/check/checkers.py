@@ -22,7 +22,7 @@ from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
-from headwater.plan.level import coarse_pane
+from headwater.plan.degrading.companion import coarse_pane
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster

@@ -3,10 +3,9 @@
 See "A late query reads the past by itself". A reading is begun in the turn of polls, so that what
 was found by then is what it has, and what is found later is the live reading's. It is begun when
 all queries of its unit are there, for an agent shows Spark neither reading before
-(``Feeder.sources``): one that came later would lack what was read, and hear that its past has
-ended. It has batches of
-its own, which stall, fail and are delivered again as the others do. It is left when no query of it
-awaits it any more.
+(``SiteInbox.sources``): one that came later would lack what was read, and hear that its past has
+ended. It has batches of its own, which stall, fail and are delivered again as the others do. It is
+left when no query of it awaits it any more.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from headwater.plan.needs import missing
 from headwater.plan.program import Program
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.sources.source import SourceFormat
+from headwater.sql.degrade.can_be_had import WHOLE
 from headwater.sql.read.sql_text import parse
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.functions import CAST_FUNCTIONS, FUNCTIONS
@@ -81,6 +82,9 @@ FIDELITY = "option fidelity"
 """A root that does not know it would wait for everything, and give rows below the demand."""
 BUDGET = "option budget"
 """A site that does not know it would send as much as its links carry."""
+DEGRADE = "degrade"
+"""With the kind of each operator: a site that does not know one would send more than there is room
+for, and a root would take what it sends for something else."""
 RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
@@ -110,6 +114,7 @@ KNOWN = (
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
     | {FIDELITY, BUDGET, RANDOM}
+    | _words(DEGRADE, WHOLE)
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
 )
@@ -152,9 +157,14 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
         | (set() if query.link_share.bytes_per_s is None else {BUDGET})
+        | _words(DEGRADE, _operators(query))
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))
+
+
+def _operators(query: Query) -> list[str]:
+    return [] if query.degrades is None else [one.kind for one in query.degrades.operators]
 
 
 def _has_meanings(query: Query) -> bool:

@@ -37,7 +37,7 @@ def read_error(options: Options) -> dict[str, ErrorBound]:
     if text is None:
         return {}
     if ":" not in text:
-        return {EVERY_COLUMN: _bound(options, text)}
+        return {EVERY_COLUMN: bound_of(options, text)}
     found: dict[str, ErrorBound] = {}
     for one in text.split(","):
         name, colon, bound = one.partition(":")
@@ -48,7 +48,7 @@ def read_error(options: Options) -> dict[str, ErrorBound]:
             )
         if name.lower() in {known.lower() for known in found}:
             raise options.refused("error", f"`{name}` has two bounds; write one")
-        found[name] = _bound(options, bound)
+        found[name] = bound_of(options, bound)
     return found
 
 
@@ -63,20 +63,22 @@ def read_finally(options: Options) -> Finally:
         raise options.refused(
             "finally", f"wanted 'exact', 'bounded' or 'enough', got '{word[:60]}'"
         )
-    if text is not None and options.text("error") is None and word == Finally.BOUNDED:
+    is_all_sent = options.text("error") is None and options.text("degrade") is None
+    if text is not None and is_all_sent and word == Finally.BOUNDED:
         raise options.refused(
             "finally", "nothing is kept back, so nothing can stay bounded; add error = '…'"
         )
     return Finally(word)
 
 
-def _bound(options: Options, text: str) -> ErrorBound:
+def bound_of(options: Options, text: str, *, option: str = "error") -> ErrorBound:
+    """Raises ``QueryRefused``."""
     found = _BOUND.fullmatch(text.strip())
     if found is None:
-        raise options.refused("error", f"wanted a bound, got '{text.strip()[:60]}'; {_EXAMPLES}")
+        raise options.refused(option, f"wanted a bound, got '{text.strip()[:60]}'; {_EXAMPLES}")
     if found["total"] and not found["share"]:
         raise options.refused(
-            "error", f"wanted a share of the total, as '0.1 % of total', got '{text.strip()[:60]}'"
+            option, f"wanted a share of the total, as '0.1 % of total', got '{text.strip()[:60]}'"
         )
     number = float(found["number"])
     form = ErrorForm.TOTAL if found["total"] else ErrorForm.VALUE
@@ -85,7 +87,7 @@ def _bound(options: Options, text: str) -> ErrorBound:
             return ErrorBound(form, number / 100.0)
         return ErrorBound(ErrorForm.ABSOLUTE, number)
     except ConfigurationError as error:
-        raise options.refused("error", str(error).removeprefix("error: ")) from error
+        raise options.refused(option, str(error).removeprefix("error: ")) from error
 
 
 def read_rounds(options: Options) -> int | UnsetType:

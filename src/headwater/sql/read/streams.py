@@ -49,6 +49,7 @@ STREAM_OPTIONS = {
     "rounds": "into how many parts a pane is divided, at whose ends groups may leave early",
     "budget": "what one agent sends for it at most, as in '80 kbit/s'; 'none' unless said",
     "weight": "its part where queries share a link: with 2 twice as much as another one; 1",
+    "degrade": "what sites may give up where the way is too narrow, in this order; 'none'",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")

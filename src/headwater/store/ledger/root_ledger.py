@@ -5,10 +5,8 @@ all that a tick accepted is written in one transaction, which costs one sync. Ro
 same SQLite file, each summary's as one compressed Arrow stream with a checksum: they are many and
 small, and a file for each would cost two syncs and an inode.
 
-Merging is left to the reader: the rows of a pane are merged when an answer needs them, and the
-merge is kept in memory with the number up to which it goes, so that the next revision adds only
-what is new. That holds because numbers only rise: a lower one is refused, also when the summary
-that had it is gone.
+Merging is left to the reader (``kept_rows``). Numbers only rise: a lower one is refused, also when
+the summary that had it is gone.
 
 *Committed is published.* An answer is published by the transaction that remembers it; what comes
 after only lets readers see it, and is tried until it works. So each (window, revision) is published
@@ -30,45 +28,28 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.coverage import Coverage
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above, new_incarnation
 from headwater.algebra.packed_coverage import PackedCoverage
-from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.acknowledgement import LIFE_BITS
-from headwater.algebra.words.alarm import NO_SITE, Alarm, AlarmKind
-from headwater.algebra.words.close_digest import Close
-from headwater.algebra.words.site_state import FOREVER, SiteState
-from headwater.errors import (
-    AlreadyPublished,
-    PaneIsLarge,
-    RowsGone,
-    SegmentDamaged,
-    StoreError,
-    UnreadableRow,
-)
+from headwater.errors import AlreadyPublished, StoreError
 from headwater.node import effects as fx
 from headwater.plan.query import Query
-from headwater.root.carriers.alarm_book import ALARM_KEPT_S, StandingAlarm
+from headwater.root.carriers.alarm_book import StandingAlarm
 from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
 from headwater.store.disk import Disk
+from headwater.store.ledger.kept_alarms import KeptAlarms
+from headwater.store.ledger.kept_rows import KeptRows
+from headwater.store.ledger.restored import coverage_in, restored, shares_key
 from headwater.store.ledger.root_schema import ROOT_SCHEMA
 from headwater.store.manifest import Manifest
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsWriter
-from headwater.store.row_value import read_row, row_value
 from headwater.store.segments import checksum_of, table_image
 from headwater.store.table_cache import TableCache
 
 CACHE_BYTES_MAX = 128 << 20
-ENDED_ALARMS_MAX = 1_000
-"""Alarms of removed queries that are kept, the newest; all go when they are old."""
-ENDED_MAX = 10_000
-"""Removed queries that are remembered until the process ends: an answer that was under way when its
-query was removed may still ask for rows. Answers last minutes at most."""
-
-_agreed = msgspec.msgpack.Decoder(tuple[int, tuple[Close, ...], int])
 
 
 class RootLedger:
@@ -85,21 +66,11 @@ class RootLedger:
     ) -> None:
         """Open the file ``ledger.sqlite`` in this directory, made if needed."""
         self._manifest = Manifest.open(directory / "ledger.sqlite", ROOT_SCHEMA, disk=disk)
-        self._merger_of = merger_of
         self._clock = clock
-        self._cache = TableCache(cache_bytes_max)
-        """Summaries by (query, number), merges by (query, pane, number through which they go): a
-        table can't be taken for a merge that goes further."""
-        self._merged_through: dict[tuple[str, int], int] = {}
-        """Up to which number the merge of a pane in the cache goes."""
-        self._losses = 0
-        """How often summaries were taken away that were not done: merges made meanwhile go."""
-        self._damaged: dict[str, set[int]] = {}
-        """By query: the numbers of summaries that turned out to be damaged."""
+        self._alarms = KeptAlarms(self._manifest, clock=clock)
+        self.rows = KeptRows(self._manifest, merger_of=merger_of, cache=TableCache(cache_bytes_max))
         self._images: Iterator[tuple[object, ...]] = iter(())
         """Of the summaries that the present transaction writes, in order."""
-        self._ended: dict[str, None] = {}
-        """Queries that this process saw removed, oldest first."""
         self.incarnation = self._claimed()
         """Made with the ledger: acknowledgements of another life of it are not ours."""
         self.start_count = self._count_start()
@@ -159,8 +130,8 @@ class RootLedger:
             self._insert(replace.query, kept)
 
     def _insert(self, query: str, kept: KeptSummary) -> None:
-        number, rows = kept.number, kept.rows
-        self._ended.pop(query, None)
+        number = kept.number
+        self.rows.begun(query)
         last = self._last_number(query)
         if number <= last:
             raise StoreError(
@@ -173,21 +144,14 @@ class RootLedger:
             next(self._images),
         )
         self._manifest.run("INSERT OR REPLACE INTO numbers VALUES (?, ?)", (query, number))
-        if rows is not None:
-            self._manifest.after_commit(lambda: self._cache.put((query, number), rows))
+        self._manifest.after_commit(lambda: self.rows.kept(query, kept))
 
     def _take_out(self, replace: fx.Replace) -> None:
-        """Others come in their place: who reads the pane meanwhile must not keep its merge."""
         for number in replace.numbers:
             key = (replace.query, number)
             self._manifest.run("DELETE FROM summaries WHERE query = ? AND number = ?", key)
-        self._manifest.after_commit(lambda: self._taken_out(replace))
-
-    def _taken_out(self, replace: fx.Replace) -> None:
-        self._losses += 1
-        for number in replace.numbers:
-            self._cache.drop((replace.query, number))
-        self._drop_merge(replace.query, replace.pane)
+        gone = (replace.query, replace.numbers, replace.pane)
+        self._manifest.after_commit(lambda: self.rows.taken_out(*gone))
 
     def _last_number(self, query: str) -> int:
         row = self._manifest.first("SELECT last FROM numbers WHERE query = ?", (query,))
@@ -221,155 +185,27 @@ class RootLedger:
         )
 
     def keep_alarm(self, keep: fx.KeepAlarm) -> None:
-        standing = keep.standing
-        self._manifest.run(
-            "INSERT OR REPLACE INTO alarms VALUES (?, ?, ?, ?, 0, ?)",
-            (
-                keep.query,
-                standing.number,
-                standing.alarm.last,
-                standing.last_s,
-                msgspec.msgpack.encode(standing),
-            ),
-        )
+        self._alarms.keep(keep.query, keep.standing)
+
+    def alarms(self) -> tuple[StandingAlarm, ...]:
+        """Of all queries, removed ones among them, the newest last."""
+        return self._alarms.all()
 
     def keep_shares(self, keep: fx.KeepShares) -> None:
         self._manifest.run(
             "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-            (_shares_key(keep.query), msgspec.msgpack.encode(keep.tables)),
+            (shares_key(keep.query), msgspec.msgpack.encode(keep.tables)),
         )
-
-    def _shares(self, query: str) -> tuple[ShareTable, ...]:
-        key = (_shares_key(query),)
-        row = self._manifest.first("SELECT value FROM meta WHERE key = ?", key)
-        where = f"the shares of {query}, in {self._manifest.path},"
-        return () if row is None else row_value(row[0], tuple[ShareTable, ...], where=where)
-
-    def alarms(self) -> tuple[StandingAlarm, ...]:
-        """Of all queries, removed ones among them, the newest last."""
-        if self._manifest.is_untouched:
-            return ()
-        found = self._manifest.all("SELECT * FROM alarms ORDER BY last_s, query, number")
-        return tuple(self._alarm(*row) for row in found)
-
-    def _alarm(
-        self, query: str, number: int, last_pane: int, last_s: float, _: int, content: bytes
-    ) -> StandingAlarm:
-        """One that can't be read hides no other: it is shown as far as its row tells."""
-        try:
-            where = f"alarm {number} of {query}, in {self._manifest.path},"
-            return row_value(content, StandingAlarm, where=where)
-        except UnreadableRow as error:
-            panes = (last_pane, last_pane)
-            alarm = Alarm.of(AlarmKind.UNNAMED, query, NO_SITE, panes, str(error))
-            return StandingAlarm(number, alarm, 1, last_s, last_s)
 
     def trim(self, trim: fx.Trim) -> None:
         done = (trim.query, trim.done_through)
-        self._manifest.run(
-            "DELETE FROM alarms WHERE query = ? AND last_pane < ? AND last_s < ?",
-            (*done, self._clock() - ALARM_KEPT_S),
-        )
+        self._alarms.trim(*done)
         self._manifest.run("DELETE FROM damaged WHERE query = ? AND pane < ?", done)
         self._manifest.run("INSERT OR REPLACE INTO done VALUES (?, ?)", done)
         self._manifest.run("DELETE FROM summaries WHERE query = ? AND pane < ?", done)
         self._manifest.run("DELETE FROM answers WHERE query = ? AND last_pane < ?", done)
-        self._manifest.after_commit(lambda: self._drop_merges(trim.query, below=trim.done_through))
-
-    def pane_rows(
-        self, query: str, pane: int, *, kept_through: int, bytes_max: int = FOREVER
-    ) -> pa.Table | None:
-        """The rows of all summaries of a pane up to this number, as one; None: there are none.
-
-        Raises ``SegmentDamaged`` when a checksum does not match; ``mend`` takes it out. Raises
-        ``PaneIsLarge`` when more than ``bytes_max`` would be in memory to merge them.
-        """
-        with self._manifest.lock:
-            losses = self._losses
-            parts = []
-            byte_count = 0
-            for part in self.pane_parts(query, pane, kept_through=kept_through):
-                parts.append(part)
-                byte_count += part.nbytes
-                if byte_count > bytes_max:
-                    raise PaneIsLarge(f"{query}, pane {pane}: its rows are over {bytes_max} bytes")
-        if not parts:
-            return None
-        merged = parts[0] if len(parts) == 1 else self._merger_of(query).merge(parts)
-        with self._manifest.lock:
-            if losses == self._losses:
-                self._drop_merge(query, pane)
-                self._cache.put((query, pane, kept_through), merged)
-                self._merged_through[query, pane] = kept_through
-        return merged
-
-    def pane_stamps(
-        self, query: str, panes: range, *, kept_through: int
-    ) -> dict[int, tuple[int, int]]:
-        """By pane that has rows: equal as long as these are the same. (A number is never used
-        again, and higher ones come later: how many there are and the highest tell them all.)"""
-        self._refuse_ended(query)
-        found = self._manifest.all(
-            "SELECT pane, COUNT(*), MAX(number) FROM summaries WHERE query = ? AND pane >= ? "
-            "AND pane < ? AND has_rows = 1 AND number <= ? GROUP BY pane",
-            (query, panes.start, panes.stop, kept_through),
-        )
-        return {pane: (count, last) for pane, count, last in found}
-
-    def pane_parts(self, query: str, pane: int, *, kept_through: int) -> Iterator[pa.Table]:
-        """The same rows as they were accepted, a summary at a time and unmerged.
-
-        Raises ``SegmentDamaged`` after the last one if one of them does not match its checksum.
-        """
-        with self._manifest.lock:
-            self._refuse_ended(query)
-            start, merged = self._merged_part(query, pane, kept_through)
-            numbers = self._manifest.all(
-                "SELECT number FROM summaries WHERE query = ? AND pane = ? AND has_rows = 1 "
-                "AND number > ? AND number <= ? ORDER BY number",
-                (query, pane, start, kept_through),
-            )
-        yield from merged
-        is_damaged = False
-        for (number,) in numbers:
-            with self._manifest.lock:
-                self._refuse_ended(query)
-                table = self._load(query, number)
-            if table is not None:
-                yield table
-            is_damaged |= table is None
-        if is_damaged:
-            raise SegmentDamaged(self._damage_text(query, pane))
-
-    def _merged_part(self, query: str, pane: int, kept_through: int) -> tuple[int, list[pa.Table]]:
-        """The merge that is in memory, if it holds nothing beyond what is asked for."""
-        through = self._merged_through.get((query, pane))
-        if through is None or through > kept_through:
-            return -1, []
-        merged = self._cache.get((query, pane, through))
-        return (-1, []) if merged is None else (through, [merged])
-
-    def _load(self, query: str, number: int) -> pa.Table | None:
-        """None: it is damaged."""
-        cached = self._cache.get((query, number))
-        if cached is not None:
-            return cached
-        row = self._manifest.first(
-            "SELECT checksum, data FROM summaries WHERE query = ? AND number = ?", (query, number)
-        )
-        if row is None:
-            raise RowsGone(f"summary {number} of {query}: its pane is done, or it was set aside")
-        checksum, data = row
-        if checksum_of(data) != checksum:
-            self._damaged.setdefault(query, set()).add(number)
-            return None
-        return pa.ipc.open_stream(pa.BufferReader(data)).read_all()
-
-    def _damage_text(self, query: str, pane: int) -> str:
-        numbers = sorted(self._damaged[query])
-        return (
-            f"{self._manifest.path}: summaries {numbers} of {query}, the last of them of pane "
-            f"{pane}: their bytes do not match their checksums; they are asked for again"
+        self._manifest.after_commit(
+            lambda: self.rows.drop_merges(trim.query, below=trim.done_through)
         )
 
     def mend(self, query: str) -> tuple[KeptSummary, ...]:
@@ -379,7 +215,7 @@ class RootLedger:
         may write for this query meanwhile, and its root must be restored from here afterwards.
         """
         with self._manifest.lock:
-            numbers = [(query, number) for number in sorted(self._damaged.get(query, ()))]
+            numbers = [(query, number) for number in self.rows.damaged(query)]
             if not numbers:
                 return ()
             incarnation = self._next_incarnation()
@@ -397,7 +233,9 @@ class RootLedger:
                         key,
                     )
                     where = f"a damaged summary of {query}, in {self._manifest.path},"
-                    lost += [KeptSummary(n, p, _coverage(c, where), None, True) for n, p, c in rows]
+                    lost += [
+                        KeptSummary(n, p, coverage_in(c, where), None, True) for n, p, c in rows
+                    ]
                 self._manifest.run(
                     "UPDATE meta SET value = ? WHERE key = 'incarnation'", (str(incarnation),)
                 )
@@ -406,10 +244,7 @@ class RootLedger:
 
     def _mended(self, query: str, incarnation: int) -> None:
         self.incarnation = incarnation
-        self._losses += 1
-        for number in self._damaged.pop(query):
-            self._cache.drop((query, number))
-        self._drop_merges(query)
+        self.rows.mended(query)
 
     def _next_incarnation(self) -> int:
         return incarnation_above(self.incarnation, chance=secrets.randbits(CHANCE_BITS))
@@ -450,7 +285,7 @@ class RootLedger:
             published = [Published(a.envelope, rows.get(a.window)) for a in answers]
             seq = results.prepare(published)
             with self._manifest.transaction():
-                self._refuse_ended(str(query.id))
+                self.rows.refuse_ended(str(query.id))
                 self._refuse_published(str(query.id), answers)
                 self._manifest.run("INSERT OR REPLACE INTO published VALUES (?, ?)", (stream, seq))
                 self._manifest.run_many(
@@ -493,58 +328,9 @@ class RootLedger:
 
     def restore(self, query: str) -> RootKept:
         """All that a root needs to take up where it ended; rows stay here. Raises
-        ``UnreadableRow``, and nothing is changed: a ledger that lacks a row would acknowledge, or
-        publish, what it does not know of."""
+        ``UnreadableRow``, and nothing is changed."""
         with self._manifest.lock:
-            summaries = self._manifest.all(
-                "SELECT number, pane, coverage, has_rows FROM summaries WHERE query = ? "
-                "ORDER BY number",
-                (query,),
-            )
-            states = self._manifest.all(
-                "SELECT content, since, agreed FROM states WHERE query = ? "
-                "ORDER BY ordinal, incarnation",
-                (query,),
-            )
-            answers = self._manifest.all(
-                "SELECT content FROM answers WHERE query = ? ORDER BY window", (query,)
-            )
-            done = self._manifest.first("SELECT through FROM done WHERE query = ?", (query,))
-            last_number = self._last_number(query)
-            lost = self._manifest.all(
-                "SELECT number, pane, coverage FROM damaged WHERE query = ? ORDER BY number",
-                (query,),
-            )
-            alarms = self._manifest.all(
-                "SELECT content FROM alarms WHERE query = ? ORDER BY number", (query,)
-            )
-
-        def where(what: str) -> str:
-            return f"{what} of {query}, in {self._manifest.path},"
-
-        return RootKept(
-            query,
-            tuple(
-                KeptSummary(
-                    number,
-                    pane,
-                    _coverage(coverage, where(f"summary {number}")),
-                    None,
-                    bool(has_rows),
-                )
-                for number, pane, coverage, has_rows in summaries
-            ),
-            tuple(_kept_state(query, *row, where=where("a state")) for row in states),
-            tuple(row_value(one, WindowAnswered, where=where("an answer")) for (one,) in answers),
-            int(done[0]) if done is not None else None,
-            last_number,
-            tuple(
-                KeptSummary(n, p, _coverage(c, where(f"damaged summary {n}")), None, True)
-                for n, p, c in lost
-            ),
-            tuple(row_value(one, StandingAlarm, where=where("an alarm")) for (one,) in alarms),
-            self._shares(query),
-        )
+            return restored(self._manifest, query, last_number=self._last_number(query))
 
     def queries(self) -> tuple[str, ...]:
         """Those of which anything is kept."""
@@ -558,63 +344,11 @@ class RootLedger:
     def forget(self, query: str) -> None:
         """The query was removed; what was published stays, and so do its alarms."""
         with self._manifest.transaction():
-            self._end_alarms(query)
-            self._manifest.run("DELETE FROM meta WHERE key = ?", (_shares_key(query),))
+            self._alarms.end(query)
+            self._manifest.run("DELETE FROM meta WHERE key = ?", (shares_key(query),))
             for table in ("summaries", "states", "answers", "done", "damaged", "numbers"):
                 self._manifest.run(f"DELETE FROM {table} WHERE query = ?", (query,))
-            self._manifest.after_commit(lambda: self._forgotten(query))
-
-    def _end_alarms(self, query: str) -> None:
-        self._manifest.run("UPDATE alarms SET is_ended = 1 WHERE query = ?", (query,))
-        since_s = self._clock() - ALARM_KEPT_S
-        self._manifest.run("DELETE FROM alarms WHERE is_ended = 1 AND last_s < ?", (since_s,))
-        self._manifest.run(
-            "DELETE FROM alarms WHERE is_ended = 1 AND (query, number) NOT IN ("
-            "SELECT query, number FROM alarms WHERE is_ended = 1 "
-            "ORDER BY last_s DESC, query, number LIMIT ?)",
-            (ENDED_ALARMS_MAX,),
-        )
-
-    def _refuse_ended(self, query: str) -> None:
-        """Without its summaries an answer of it would have no rows, and say that it is exact."""
-        if query in self._ended:
-            raise RowsGone(f"query {query}: it was removed; nothing more of it is answered")
-
-    def _forgotten(self, query: str) -> None:
-        self._ended[query] = None
-        if len(self._ended) > ENDED_MAX:
-            del self._ended[next(iter(self._ended))]
-        self._losses += 1
-        self._damaged.pop(query, None)
-        self._drop_merges(query)
-
-    def _drop_merges(self, query: str, *, below: int = FOREVER) -> None:
-        for known, pane in list(self._merged_through):
-            if known == query and pane < below:
-                self._drop_merge(query, pane)
-
-    def _drop_merge(self, query: str, pane: int) -> None:
-        through = self._merged_through.pop((query, pane), None)
-        if through is not None:
-            self._cache.drop((query, pane, through))
-
-
-def _shares_key(query: str) -> str:
-    return f"shares of {query}"
-
-
-def _coverage(content: bytes, where: str) -> Coverage:
-    return row_value(content, PackedCoverage, where=where).coverage()
-
-
-def _kept_state(
-    query: str, content: bytes, since: int, agreed: bytes | None, *, where: str
-) -> fx.KeepState:
-    state = row_value(content, SiteState, where=where)
-    known: tuple[int, tuple[Close, ...], int] = (-FOREVER, (), 0)
-    if agreed is not None:
-        known = read_row(lambda: _agreed.decode(agreed), where=where)
-    return fx.KeepState(query, state, since, *known)
+            self._manifest.after_commit(lambda: self.rows.ended(query))
 
 
 def _encoded(query: str, kept: KeptSummary) -> tuple[object, ...]:

@@ -34,7 +34,7 @@ NEED = "levels"
 """What a companion needs of an agent: one that does not know it declines as a site."""
 
 
-class Level(msgspec.Struct, frozen=True):
+class Companion(msgspec.Struct, frozen=True):
     """What makes a query a companion of another one."""
 
     of: Name
@@ -54,7 +54,7 @@ class Level(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """
-        >>> str(Level("hits@fra#7", 1, text="5 s"))
+        >>> str(Companion("hits@fra#7", 1, text="5 s"))
         'coarsen(time) to 5 s'
         """
         return f"{self.operator} to {self.text}"

@@ -1,0 +1,6 @@
+"""The option ``degrade``: what a stream may give up where its way is too narrow.
+
+Open ``degrade_option`` first: how it is written; then ``asked_degradation``: what of it the stream
+can have, which is said in one place for all refusals (``can_be_had``). ``asked_levels`` has the
+reader of each operator.
+"""

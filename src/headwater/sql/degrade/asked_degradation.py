@@ -1,0 +1,34 @@
+"""What of the option ``degrade`` a stream can have, as a plan."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from headwater.plan.degrading.degradation import Degradation, Operator
+from headwater.sql.degrade import can_be_had
+from headwater.sql.degrade.asked_levels import read_operator
+from headwater.sql.degrade.can_be_had import Degradable
+from headwater.sql.degrade.degrade_option import read_degrade
+from headwater.sql.read.options import Options
+from headwater.sql.tree.nodes import Node
+
+
+def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degradation | UnsetType:
+    """``is_timed``: its windows are of times. Raises ``QueryRefused`` with what can be had."""
+    stream = Degradable(tree, is_timed=is_timed)
+    operators: list[Operator] = []
+    for one in read_degrade(options):
+        made = read_operator(options, one, stream)
+        if made.kind not in can_be_had.WHOLE:
+            raise options.refused(
+                "degrade",
+                f"`{one.text[:60]}`: this version can't do that from the site to the answer; "
+                f"leave it out{stream.offered()}",
+            )
+        if made.kind in [other.kind for other in operators]:
+            raise options.refused(
+                "degrade",
+                f"`{one.text[:60]}`: `{made.kind}` occurs twice; write all its levels in one",
+            )
+        operators.append(made)
+    return Degradation(tuple(operators)) if operators else UNSET

@@ -1,0 +1,118 @@
+"""Which operators a stream can have: named in every refusal, so that nobody has to guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from headwater.algebra.remainders.meaning import Meaning
+from headwater.plan.degrading.degradation import OperatorKind
+from headwater.plan.degrading.time_hierarchy import coarse_lengths
+from headwater.plan.durations import duration_text
+from headwater.sql.rules.never_negative import is_sure
+from headwater.sql.rules.tolerated_columns import call_of
+from headwater.sql.tree.nodes import (
+    Grouped,
+    Item,
+    Key,
+    Node,
+    Ordered,
+    Ranked,
+    Shown,
+    Split,
+    one,
+    the,
+)
+from headwater.sql.tree.slots import CALL, KEY, slot_of
+
+WHOLE: frozenset[OperatorKind] = frozenset()
+"""Those that work from the site to the answer. Others are refused, whatever is asked of them."""
+LENGTHS_SHOWN = 3
+
+
+class Degradable:
+    """One stream, as far as operators go by it."""
+
+    def __init__(self, tree: Node, *, is_timed: bool) -> None:
+        self.group, self.split = the(tree, Grouped), the(tree, Split)
+        self.shown = the(tree, Shown)
+        self.is_timed = is_timed and self.group.sessions is None and not self.group.last_n
+        has_rows = self.group.of_rows or bool(self.group.sets) or self.group.sessions is not None
+        self.has_groups = bool(self.group.keys) and not has_rows and not self.group.last_n
+        is_chosen = self.shown.is_distinct or one(tree, Ranked) is not None
+        limit = isinstance(tree, Ordered) and tree.limit is not None
+        self.keeps_all = not is_chosen and not limit and self.shown.having is None
+        """No row of the answer is left out by values that may be off."""
+
+    @property
+    def pane_us(self) -> int:
+        return self.group.window.pane_us
+
+    def key(self, name: str) -> Key | None:
+        """A key, by the name that an answer or a record has for it."""
+        wanted = name.strip("`").lower()
+        return next(
+            (key for shown, key in self._keys() if wanted in (shown, key.name.lower())), None
+        )
+
+    def item(self, name: str) -> Item | None:
+        """A column that an aggregate makes."""
+        wanted = name.strip("`").lower()
+        return next((item for item in self.measured() if item.name.lower() == wanted), None)
+
+    def measured(self) -> list[Item]:
+        return [item for item in self.shown.items if _has_call(item.expression)]
+
+    def lengths(self) -> list[int]:
+        """Of coarse panes."""
+        return list(coarse_lengths(self.pane_us)) if self.is_timed and self.has_groups else []
+
+    def thresholds(self) -> list[str]:
+        """Columns that a threshold can go by: counts and sums that are never negative."""
+        if not self.has_groups or not self.keeps_all:
+            return []
+        return [item.name for item in self.measured() if self.is_sum(item)]
+
+    def is_sum(self, item: Item) -> bool:
+        call = call_of(item, self.group)
+        error = None if call is None else call.aggregate.error
+        is_added = error is not None and error.meaning is Meaning.ADDED
+        return is_added and call is not None and not call.split.hidden and is_sure(call)
+
+    def names_of_keys(self) -> list[str]:
+        return [key.name for _, key in self._keys()] if self.has_groups else []
+
+    def offers(self) -> list[str]:
+        """What can be had, as it is written."""
+        found: list[str] = []
+        if OperatorKind.COARSEN_TIME in WHOLE and self.lengths():
+            shown = [duration_text(one) for one in self.lengths()[:LENGTHS_SHOWN]]
+            found.append(f"coarsen(time, {', '.join(shown)})")
+        if OperatorKind.COARSEN_KEY in WHOLE:
+            found += [f"coarsen({one}, …)" for one in self.names_of_keys()]
+        if OperatorKind.THRESHOLD in WHOLE:
+            found += [f"threshold({one}, 1 % of total)" for one in self.thresholds()]
+        if OperatorKind.SAMPLE in WHOLE:
+            found += [f"sample({one}, 1/16)" for one in self.names_of_keys()]
+        if OperatorKind.TOP in WHOLE:
+            found += [f"top(100, {one})" for one in self.thresholds()]
+        return found
+
+    def offered(self) -> str:
+        """To end a refusal with."""
+        return f"; this stream can have: {', '.join(self.offers()) or 'none'}"
+
+    def _keys(self) -> Iterator[tuple[str, Key]]:
+        shown = {
+            found[1]: item.name.lower()
+            for item in self.shown.items
+            if (found := slot_of(item.expression)) is not None and found[0] == KEY
+        }
+        for at, key in enumerate(self.group.keys):
+            yield shown.get(at, key.name.lower()), key
+
+
+def _has_call(expression: exp.Expr) -> bool:
+    slots = [found for node in expression.walk() if (found := slot_of(node))]
+    return any(kind == CALL for kind, _ in slots)
