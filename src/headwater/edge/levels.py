@@ -29,6 +29,8 @@ from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import BatchReport
 from headwater.plan.degrading.companion import coarse_pane, fine_panes, level_fault
+from headwater.plan.degrading.degradation import OperatorKind
+from headwater.plan.query import Query
 
 LEAD_S = 1.0
 """A pane of a level is taken at most so long before it begins: a commit takes a fraction of it."""
@@ -42,7 +44,8 @@ class Levels:
     def __init__(self, full: QueryState) -> None:
         self._full = full
         self.companions: dict[int, QueryState] = {}
-        self.step = 0
+        self.level = 0
+        """At which the query is sent from the next pane on; 0: at full fidelity."""
 
     def __bool__(self) -> bool:
         return bool(self.companions)
@@ -57,8 +60,10 @@ class Levels:
         self.companions = found
 
     def set_step(self, step: int) -> None:
-        if step != self.step:
-            self.step = step
+        """A step of the query's whole list, of which the levels are a part."""
+        level = _level_at(self._full.query, step)
+        if level != self.level:
+            self.level = level
             self._full.hear(News.WORK)
 
     # Before a pane begins
@@ -71,14 +76,14 @@ class Levels:
             companion = self.companions[step]
             pane = _next_pane(companion, at_s)
             start_s = companion.query.window.pane_start_us(pane) / MICROS
-            is_due = step <= self.step and start_s - at_s <= self._lead_s
+            is_due = step <= self.level and start_s - at_s <= self._lead_s
             if is_due and self._may_take(companion, pane):
                 taken = ranges.union(companion.record.taken, ((pane, pane),))
                 companion.change(News.RECORD, taken=taken)
 
     def next_choice_s(self, *, now_s: float) -> float:
         """When ``choose`` is wanted, in steady time."""
-        if not self.step or not self.companions:
+        if not self.level or not self.companions:
             return NEVER_DUE_S
         finest = self.companions[min(self.companions)]
         at_s = self._full.time.of(now_s)
@@ -157,7 +162,7 @@ class Levels:
         for pane in book.deferred.numbers(-FOREVER, FOREVER):
             companion = self._taking(pane)
             if companion is None or (
-                has_room and not self.step and self._is_there(companion, pane)
+                has_room and not self.level and self._is_there(companion, pane)
             ):
                 found.append(pane)
             if len(found) == count_max:
@@ -183,6 +188,16 @@ class Levels:
 def _stays(companion: QueryState) -> bool:
     level = companion.query.stands_for
     return level is not None and level.stays
+
+
+def _level_at(full: Query, step: int) -> int:
+    """By the steps of all operators; where the query has none, the steps are the levels."""
+    if full.degrades is None:
+        return step
+    kind = OperatorKind.COARSEN_TIME
+    size = full.degrades.size_at(kind, step)
+    lengths = (n for one in full.degrades.operators if one.kind is kind for n in one.levels)
+    return 0 if size is None else sum(length <= size for length in lengths)
 
 
 def _next_pane(state: QueryState, at_s: float) -> int:

@@ -81,11 +81,14 @@ def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]
     assert query.begin_pane is not None, "its begin is drawn"
     begin_us = query.window.pane_start_us(query.begin_pane)
     window = WindowSpec(slide_us, slide_us)
-    query = msgspec.structs.replace(
-        query, window=window, begin_pane=window.first_window_from(begin_us)
-    )
     finally_ = random.choice((Finally.EXACT, Finally.EXACT, Finally.BOUNDED))
     coarser = random.choice(COARSER)
+    query = msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        unit_last=query.id.counter + len(coarser),
+    )
     return query, tuple(
         _level(query, step, times, finally_) for step, times in enumerate(coarser, start=1)
     )

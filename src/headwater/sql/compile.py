@@ -19,11 +19,13 @@ import msgspec
 from msgspec import UNSET
 from sqlglot import exp
 
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.rows.columns import Column, Folding
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.altered.dealing import with_dealing
+from headwater.plan.degrading.companion import plain_fault
 from headwater.plan.part import Part
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
@@ -32,9 +34,11 @@ from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
+from headwater.sql.degrade.companions import at_length, coarse_lengths_of, companion, with_full_ids
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
+from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.sequences import check_sequence, read_sequence_grid, read_sequence_stay
 from headwater.sql.read.sources import compile_source
@@ -246,17 +250,22 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             degradation=read_degradation(split, options, is_timed=not counted),
         )
         queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
-        _check(queries[-1], stream, text)
+        queries += [
+            with_needs(one) for one in companions_of(query, split, options, stream.text, finally_)
+        ]
+        for one in queries:
+            _check(one, stream, text)
     return queries
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:
     """The queries of one file as commands from this number on, which nothing else of them has."""
     last = first + len(queries) - 1
-    return [
+    found = [
         msgspec.structs.replace(one, id=QueryId(one.id.name, one.id.installer, n), unit_last=last)
         for n, one in enumerate(queries, start=first)
     ]
+    return with_full_ids(found)
 
 
 def resolved_stream(stream: StreamStatement, among: StreamContext) -> Node:
@@ -289,6 +298,7 @@ def question_of(query: Query) -> Node:
         named_window(options),
         session_max_us=read_session_max_us(options),
     )
+    asked = asked if query.stands_for is None else at_length(asked, query.window.range_us)
     return rewritten(asked, query.part)
 
 
@@ -313,6 +323,25 @@ def _source(table: exp.Expr, sources: Mapping[str, Source], streams: Collection[
         raise Objection(table, f"`{table.name}` is a stream; a stream reads a source")
     known = choices("sources", [source.name for source in sources.values()], near=table.name)
     raise Objection(table, f"no source `{table.name}`{known}")
+
+
+def companions_of(
+    query: Query, split: Node, options: Options, text: str, finally_: Finally
+) -> list[Query]:
+    """The levels of its time, each a query of its own: see ``plan.degrading.companion``. Raises
+    ``QueryRefused`` where what else it asks for can't be had of coarser panes."""
+    lengths = coarse_lengths_of(query)
+    if not lengths or query.ends:
+        return []
+    fault = plain_fault(query)
+    if fault is not None:
+        raise options.refused(
+            "degrade", f"coarser panes can't be had with {fault}; leave coarsen(time, …) out"
+        )
+    return [
+        companion(query, length_us, step, _program(at_length(split, length_us), text), finally_)
+        for step, length_us in enumerate(lengths, start=1)
+    ]
 
 
 def _program(tree: Node, text: str) -> Program:

@@ -32,7 +32,7 @@ def all_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 def compiled(
     degrade: str, *, length: str = "1 second", shown: str = "count(*) AS hits", more: str = ""
 ) -> Query:
-    (query,) = compile_statements(
+    query, *_ = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH (degrade = '{degrade}') AS "
         f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '{length}'){more};",
         root="a",

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 LEVELS_MAX = 8
 """Companions of one query: each is a query at every site, if an idle one."""
 COARSEN_TIME = "coarsen(time)"
-NEED = "levels"
-"""What a companion needs of an agent: one that does not know it declines as a site."""
 
 
 class Companion(msgspec.Struct, frozen=True):
@@ -46,6 +44,15 @@ class Companion(msgspec.Struct, frozen=True):
     """How coarse it is, for people: ``5 s``."""
     finally_: Finally = Finally.EXACT
     """What becomes of the deferred panes: they follow, or are declined."""
+
+    @property
+    def stream(self) -> str:
+        """What people call the full query.
+
+        >>> Companion("hits@fra#7", 1).stream
+        'hits'
+        """
+        return self.of.partition("@")[0]
 
     @property
     def stays(self) -> bool:
@@ -103,6 +110,8 @@ def plain_fault(query: Query) -> str | None:
     """
     if query.window.panes_per_window != 1:
         return "windows that slide: coarse windows stand beside tumbling ones"
+    if query.window.start_us:
+        return "windows that start apart from the hour"
     if query.holds_states or query.sessions is not msgspec.UNSET:
         return "states and sessions, which are no sums of panes"
     if query.numbers is not None or query.time != "event":

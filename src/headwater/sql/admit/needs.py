@@ -85,6 +85,8 @@ BUDGET = "option budget"
 DEGRADE = "degrade"
 """With the kind of each operator: a site that does not know one would send more than there is room
 for, and a root would take what it sends for something else."""
+LEVELS = "levels"
+"""A site that does not know them would run it as a query of its own."""
 RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
@@ -113,7 +115,7 @@ KNOWN = (
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
-    | {FIDELITY, BUDGET, RANDOM}
+    | {FIDELITY, BUDGET, RANDOM, LEVELS}
     | _words(DEGRADE, WHOLE)
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
@@ -158,6 +160,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.demanded is None else {FIDELITY})
         | (set() if query.link_share.bytes_per_s is None else {BUDGET})
         | _words(DEGRADE, _operators(query))
+        | (set() if query.stands_for is None else {LEVELS})
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))

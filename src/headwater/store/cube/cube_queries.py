@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.record import RUNNING, EdgeRecord
@@ -141,6 +142,11 @@ class CubeQueries:
         """The first pane that is none of the query's any more; ``FOREVER``: it has no end."""
         record = self._known.records.get(query)
         return FOREVER if record is None or record.end_pane is None else record.end_pane
+
+    def taken(self, query: str) -> Ranges:
+        """Of a level: the panes that it has taken, as is written."""
+        record = self._known.records.get(query)
+        return () if record is None else record.taken
 
     def past_of(self, query: str) -> str | None:
         """Which reading of the past it awaits, as is written; None: nothing is written of it."""
