@@ -47,6 +47,12 @@ class Follow:
         self.user.clock.now_s += after_s
         return self.follower.poll(now_s=self.user.clock())
 
+    def give(self, name: str, text: str | bytes) -> Path:
+        """Write it, and let it be found."""
+        path = self.write(name, text)
+        self.poll()
+        return path
+
     def text(self) -> str:
         """All that was ever handed over, in the order of cuts."""
         return b"".join(chunk.path.read_bytes() for chunk in self.chunks()).decode("latin1")
@@ -109,3 +115,21 @@ class MountingDisk(FaultyDisk):
 
     def stat_open(self, handle: int) -> os.stat_result:
         return self._moved(os.readlink(f"/proc/self/fd/{handle}"), super().stat_open(handle))
+
+
+def held_links(one: Follow) -> list[Path]:
+    return [path for path in one.user.cube.cuts.spool.directory.iterdir() if "held" in path.name]
+
+
+def with_an_inode_given_to_a_later_copy(one: Follow, aside: Path) -> None:
+    """As if the inode of the first ``a.log`` had been given to a copy of the second, which has read
+    further and is gone."""
+    path = one.give("a.log", "1\n2\n")
+    os.link(path, aside)
+    one.write(".new", "1\n2\n3\n").rename(path)
+    one.poll()
+    one.restart()
+    with aside.open("a") as file:
+        file.write("3\n4\n")
+    aside.rename(one.logs / "b.log")
+    path.unlink()

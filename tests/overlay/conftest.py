@@ -27,6 +27,7 @@ from pane_kit import PROGRAM, NumbersMerger
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.sets import bitset
+from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import SiteState
@@ -322,10 +323,21 @@ class World:
         self.collect(site)
 
     def acknowledge(
-        self, query: str, *, number: int = 1, incarnation: int = 1, panes: Iterable[PaneHeld] = ()
+        self,
+        query: str,
+        *,
+        number: int = 1,
+        incarnation: int = 1,
+        panes: Iterable[PaneHeld] = (),
+        done_through: int = 0,
+        unwanted: Ranges = (),
     ) -> None:
         head = Acknowledgement(
-            query=query, root_incarnation=incarnation, number=number, done_through=0
+            query=query,
+            root_incarnation=incarnation,
+            number=number,
+            done_through=done_through,
+            unwanted=unwanted,
         )
         ack = with_leaves(head, panes=panes)
         self.peers[self.root].acknowledge(ack, now_s=self.clock_s(self.root))

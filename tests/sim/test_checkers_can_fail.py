@@ -15,6 +15,7 @@ from headwater.algebra.budget import Budget
 from headwater.algebra.coverage import OPEN, Coverage
 from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import Fidelity, measure
+from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.summary import Lane
 from headwater.algebra.windows import sessions
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -24,6 +25,8 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outbox.sending import Sending
+from headwater.edge.query_state import News, QueryState
+from headwater.edge.record import EdgeRecord
 from headwater.edge.words.telling import Telling
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.summary_entry import SummaryEntry
@@ -34,12 +37,14 @@ from headwater.plan.command import Count
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, QueryId
 from headwater.root import eviction, pane_board
+from headwater.root.eviction import Eviction
 from headwater.root.outputs import Keep
 from headwater.root.pane_board import PaneBoard
 from headwater.root.root import Root
 from headwater.root.said.reached import Reached
 from headwater.root.scoreboard import Scoreboard, Verdict
 from headwater.root.site_table import SiteTable
+from headwater.root.windows import Window
 from headwater.sim.faults.faults import Fault, Kind
 from headwater.sim.outcome import Outcome
 from headwater.sim.records.admits import growing
@@ -167,6 +172,40 @@ def of_demands() -> Iterator[Scenario]:
     for scenario in drawn():
         query = msgspec.structs.replace(scenario.first_query, demand=demand)
         yield msgspec.structs.replace(scenario, first_query=query)
+
+
+def of_enough() -> Iterator[Scenario]:
+    """Windows that overlap are final long before they have ended."""
+    demand = Demand(area=40_000, is_final=True)
+    for scenario in drawn():
+        query = scenario.first_query
+        if query.window.panes_per_window > 1 and not query.ends:
+            query = msgspec.structs.replace(query, demand=demand)
+            yield msgspec.structs.replace(scenario, first_query=query)
+
+
+def root_calls_unwanted_what_a_window_wants(patch: Patch) -> None:
+    patch.setattr(Eviction, "_is_wanting", lambda self, number: False)
+
+
+def root_takes_back_that_a_pane_is_unwanted(patch: Patch) -> None:
+    freeze = Eviction.freeze
+
+    def anew(self: Eviction, window: Window) -> None:
+        self.unwanted.remove(-FOREVER, FOREVER)
+        freeze(self, window)
+
+    patch.setattr(Eviction, "freeze", anew)
+
+
+def site_makes_what_is_unwanted(patch: Patch) -> None:
+    put = QueryState.put
+
+    def deaf(self: QueryState, record: EdgeRecord, news: News) -> None:
+        put(self, record, news)
+        self.unwanted = IntervalSet()
+
+    patch.setattr(QueryState, "put", deaf)
 
 
 def root_states_a_fuller_answer_than_it_has(patch: Patch) -> None:
@@ -388,6 +427,13 @@ LIED = {"*"}
 """Whichever rule is the first that a lie breaks."""
 MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], set[str]]] = [
     (root_states_a_fuller_answer_than_it_has, drawn, {"stated fidelity is true"}),
+    (
+        root_calls_unwanted_what_a_window_wants,
+        of_enough,
+        {"the pane is wanted while any window wants it"},
+    ),
+    (root_takes_back_that_a_pane_is_unwanted, of_enough, {"unwanted is never taken back"}),
+    (site_makes_what_is_unwanted, of_enough, {"nobody works for what is unwanted"}),
     (root_shows_rows_below_the_demand, of_demands, {"below is silent"}),
     (root_counts_copies, lambda: troubled(Kind.ECHO, for_s=20.0), {"no double counting"}),
     (

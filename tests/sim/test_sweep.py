@@ -18,9 +18,12 @@ any others may miss some by chance (``SEEDS_FOR_SOMETIMES``)."""
 SELDOM = {
     "a growing state exceeded its limit",
     "a pane expired",
+    "a part of what was drawn was in an answer",
     "a root took an incarnation above a former one",
     "a site took an incarnation above a former one",
+    "a share was used that had moved",
     "a silent window came to have enough",
+    "all of what was drawn was in an answer",
     "an answer had enough before its window ended",
     "an answer was silent",
     "notice: edge clock is right",

@@ -84,7 +84,7 @@ class QueryEdge:
             state.add_tally(Tally(too_late=rows))
         elif pane >= record.closed_through:
             state.book.open.add(pane, pane)
-        elif not state.waits_with_level(pane):
+        elif pane not in state.unwanted and not state.waits_with_level(pane):
             state.book.add_late(pane, now_s=now_s)
 
     def advance(
@@ -188,13 +188,13 @@ class QueryEdge:
         count_max, panes = self.state.config.panes_per_cut_max, list[int]()
         state = self.state
         below = min(through, FOREVER if state.query.ends_at is None else state.query.ends_at)
-        for first, last in state.declined.gaps(state.record.lowest_unclosed(), below - 1):
+        for first, last in state.owed_of(state.record.lowest_unclosed(), below - 1):
             panes += range(first, min(last + 1, first + count_max - len(panes)))
             if len(panes) == count_max:
                 self._has_more = panes[-1] + 1 < through
                 return panes, panes[-1] + 1
         if below < through:
-            state.close_empty((below, through - 1))
+            state.close_empty(*state.owed_of(below, through - 1))
         return panes, through
 
     def _rows_below(self, through: int, *, now_s: float) -> tuple[list[int], int]:
@@ -211,7 +211,8 @@ class QueryEdge:
             panes = [pane for pane in panes if pane not in state.book.deferred]
             for one in coarse:
                 filled.add(*one)
-        unclosed = state.declined.gaps(state.record.lowest_unclosed(), through - 1)
+        panes = [pane for pane in panes if pane not in state.unwanted]
+        unclosed = state.owed_of(state.record.lowest_unclosed(), through - 1)
         self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
 
@@ -280,6 +281,7 @@ class QueryEdge:
         read_s = min(state.time.of_read(after_s), after_s + ahead_s)
         pane = window.pane_at(round((read_s - disorder_s) * MICROS))
         pane = pane if first is None else max(pane, first)
+        pane = next(state.unwanted.gaps(pane, FOREVER), (FOREVER, FOREVER))[0]
         if record.end_pane is not None and pane >= record.end_pane:
             return NEVER_DUE_S
         close_s = window.pane_end_us(pane) / MICROS + disorder_s - ahead_s
@@ -299,6 +301,10 @@ class QueryEdge:
         owes_rest = state.settings.at(pane).owes_rest
         closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
+        if pane in state.unwanted:  # it was cut before the word, and keeps its number
+            state.hear(News.WORK)
+            book.leave(state.unwanted)
+            return []
         if done.over:
             state.decline(pane, pane, Reason.LIMIT)
             state.change(News.WORD, message=done.over[:MESSAGE_CHARS_MAX])

@@ -19,7 +19,7 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.share_table import ShareTable, known_after
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
-from headwater.algebra.sets.ranges import Range
+from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.close_digest import Close
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.edge.closing.belief import Belief
@@ -36,6 +36,8 @@ from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query, TimeKind
 
 NOTHING = Tally()
+UNWANTED_RANGES_MAX = 1_024
+"""Of unwanted panes above ``done_through``, that a record has."""
 
 
 class News(IntEnum):
@@ -84,6 +86,8 @@ class QueryState:
         """The panes that the record declines, for whatever reason."""
         self.is_level = query.stands_for is not None
         """It stands for another query, and has the panes that it takes alone."""
+        self.unwanted = IntervalSet()
+        """Those that no window wants any more."""
 
     # The door
 
@@ -94,6 +98,8 @@ class QueryState:
             self.declined = IntervalSet((one.first, one.last) for one in record.declined)
         if record.deferred is not former.deferred:
             self.book.deferred = IntervalSet(record.deferred)
+        if record.unwanted is not former.unwanted:
+            self.unwanted = IntervalSet(record.unwanted)
         if record is not former:
             self.hear(news)
 
@@ -115,6 +121,27 @@ class QueryState:
         if self.is_level:
             return ranges.contains(self.record.taken, pane)
         return self._draw is None or self._draw.has(pane, self.telling.ordinal)
+
+    def owes(self, pane: int) -> bool:
+        """Whether the pane is to be made and told when it is closed."""
+        return self.takes(pane) and pane not in self.unwanted
+
+    def owed_of(self, first: int, last: int) -> Iterator[Range]:
+        """Of these panes those that are neither declined nor unwanted."""
+        return (two for one in self.declined.gaps(first, last) for two in self.unwanted.gaps(*one))
+
+    def want_no_more(self, panes: Ranges) -> bool:
+        """The root says so of these. What is under way of them is let go of; what was made is kept,
+        and still counts in digests, since the root may hold it. False: it is known. Of more ranges
+        than are kept here nothing is taken: what is sent then is refused by the root."""
+        first = self.record.lowest()
+        news = ranges.normal((max(a, first), b) for a, b in panes)
+        unwanted = ranges.union(self.record.unwanted, news)
+        if unwanted == self.record.unwanted or len(unwanted) > UNWANTED_RANGES_MAX:
+            return False
+        self.change(News.WORK, unwanted=unwanted)
+        self.book.leave(self.unwanted)
+        return True
 
     def taken_of(self, panes: Range) -> Iterator[Range]:
         """All of them, or of those that were drawn the first; each block of a draw has one."""
@@ -332,7 +359,7 @@ class QueryState:
         """Count all empty closes that no state tells as sent then. A level's are told by states."""
         if self.is_level:
             return
-        closed = self.declined.gaps(self.record.lowest(), self.record.closed_through - 1)
+        closed = self.owed_of(self.record.lowest(), self.record.closed_through - 1)
         made = (gap for one in closed for gap in self.book.filled.gaps(*one))
         empty = (gap for one in made for gap in self.book.deferred.gaps(*one))
         self.book.doubt(empty, told=self.record.empty, now_s=now_s)

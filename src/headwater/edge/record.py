@@ -6,7 +6,7 @@ Rows, updates and their marks are the cube's own tables; a restart brings both b
 ``QueryKept``. What of it the root is told has the same names in ``SiteState``.
 
 A pane at or above ``first_pane`` and below ``closed_through`` is closed. If it has no update and
-is not declined, it is closed empty: an empty close leaves no other trace.
+is neither declined nor unwanted, it is closed empty: an empty close leaves no other trace.
 """
 
 from __future__ import annotations
@@ -91,6 +91,9 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     taken: Ranges = ()
     """Of a level: the panes that leave at it. Written before they begin, so that every batch that
     has records of them gives their rows to it."""
+    unwanted: Ranges = ()
+    """Panes that no window wants any more, as the root has said: they are not made, not sent, and
+    nothing is said of them. What they have stays until its retention."""
 
     @property
     def is_running(self) -> bool:
@@ -143,6 +146,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             deferred=ranges.difference(self.deferred, gone),
             taken=ranges.difference(self.taken, gone),
             settings=_still_used(self.settings, done_through),
+            unwanted=ranges.difference(self.unwanted, gone),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)
                 for one in self.declined

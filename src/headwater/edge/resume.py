@@ -50,11 +50,14 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         state.damage(pane, pane)
     if kept.updates and pane >= state.record.lowest_unclosed():
         book.early[pane] = None
-    elif kept.updates and not (state.is_level and kept.is_acked):
+    elif kept.updates and pane not in state.unwanted and not (state.is_level and kept.is_acked):
         # which of them the first close had is not known any more
         state.count(pane, kept.updates, is_late=kept.updates > 1 and not kept.is_acked)
-    if kept.waiting_rows:
+    is_left = pane in state.unwanted and pane < state.record.closed_through
+    if kept.waiting_rows and not is_left:
         edge.rows_in(pane, kept.waiting_rows, now_s=now_s)
+    if pane in state.unwanted:
+        return  # nothing of it is to leave
     if kept.withheld is not None:
         book.withheld[pane] = kept.withheld
     if kept.owes_rest:

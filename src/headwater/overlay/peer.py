@@ -131,6 +131,7 @@ class Peer:
             neighbours=near,
             reconciliation=reconciliation,
             bringers=bringers,
+            on_over=lambda query_id: self._carrier.let_go(query_id),
         )
         self._carrier = Carrier(
             here,
@@ -139,6 +140,7 @@ class Peer:
             log=self._commands.log,
             reconciliation=reconciliation,
             bringers=bringers,
+            is_over=self._acks.is_over,
         )
         self._states = StateRelay(here, router=self._router, bringers=bringers)
         self._receivers: Mapping[type[Message], Callable[..., None]] = {

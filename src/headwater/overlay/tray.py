@@ -48,6 +48,11 @@ class Tray:
         text = text if since == times else f"{text} ({since} of this kind)"
         self._outputs.append(Notice("overlay", kind, text))
 
+    def count(self, kind: str, times: int = 1) -> None:
+        """It is in order, and people need no notice of it."""
+        assert kind in self.noted or len(self.noted) < KINDS_MAX, f"a new kind {kind!r}"
+        self.noted[kind] += times
+
     def refuse(self, sender: str, problem: str, *, now_s: float) -> None:
         """What this neighbour sent is dropped; a lie is written down."""
         if isinstance(problem, Untrue):

@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping
 
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.fidelity import Fidelity
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.site_state import FOREVER
 from headwater.plan.query import Query
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
@@ -303,10 +305,20 @@ class Answers:
         window.levels, window.made_of = envelope.levels, envelope.made_of
         window.reached = envelope.fidelity
         window.is_asked = False
-        if envelope.final_by is FinalBy.ENOUGH:
+        if envelope.final and self._scoreboard.table.takes_enough:
             self._eviction.freeze(window)
         if self.newest is None or window.window > self.newest:
             self.newest = window.window
+
+    # What nobody wants any more
+
+    @property
+    def unwanted(self) -> Ranges:
+        """Panes all of whose windows are final, where windows are so by having enough."""
+        return self._eviction.unwanted.ranges()
+
+    def drop_below(self, pane: int) -> None:
+        self._eviction.unwanted.remove(-FOREVER, pane - 1)
 
     def next_deadline_s(self) -> float:
         if self.under_way is not None or not self._dirty:

@@ -247,5 +247,6 @@ class Books:
         self.outputs.append(Trim(self.id, done_through))
         wall_s = now_s + self.windows.ahead_s
         self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
-        for book in (self.scoreboard, self.parking, self.agreements, self.replacing, self.acks):
+        books = self.scoreboard, self.parking, self.agreements, self.replacing, self.acks
+        for book in (*books, self.answers):
             book.drop_below(done_through)

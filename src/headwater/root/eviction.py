@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import Fidelity, measure
 from headwater.algebra.sets import bitset
+from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.plan.query import Query
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import Trigger
@@ -30,6 +31,8 @@ class Eviction:
         self._demand = query.awaited_demand
         self._scoreboard = scoreboard
         self._book = book
+        self.unwanted = IntervalSet()
+        """Panes that no window wants any more, as far as answers that are out say."""
 
     def trigger(self, window: Window, *, now_s: float) -> Trigger | None:
         """Of its first answer; None: it is not due."""
@@ -70,11 +73,13 @@ class Eviction:
         return not demand.is_met_by(most)
 
     def freeze(self, window: Window) -> None:
-        """This window is final by having enough. A pane of it takes nothing more once no other
-        window wants it: one that has not enough yet, or is still to be opened."""
+        """This window is final, of a query whose windows are so by having enough, and its answer is
+        out. A pane of it takes nothing more once no other window wants it: one that has not enough
+        yet, or is still to be opened."""
         for board in self._boards(window):
-            numbers = self._book.windows_of(board.pane)
-            board.is_frozen = board.is_frozen or not any(map(self._is_wanting, numbers))
+            if not any(map(self._is_wanting, self._book.windows_of(board.pane))):
+                board.is_frozen = True
+                self.unwanted.add(board.pane, board.pane)
 
     def _is_wanting(self, number: int) -> bool:
         known = self._book.windows.get(number)

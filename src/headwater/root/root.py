@@ -210,6 +210,7 @@ class Root:
             wanted=books.replacing.wanted(number=number, now_s=now_s),
             shares=books.shares.tables,
             travel_s=books.ages.usual_s,
+            unwanted=books.answers.unwanted,
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,
@@ -238,6 +239,8 @@ class Root:
             if window.window in left_out:
                 self._note_left_out(window, left_out[window.window])
             self._note_reached(window)
+            if window.is_final and self.table.takes_enough:
+                self.books.acks.tell_soon()
             for pane in self.windows.spec.panes_of(window.window):
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)

@@ -111,6 +111,7 @@ def _ack(ack: Acknowledgement) -> str:
         f"several {ack.tells_several} rounds {rounds} extra {extra} greet {greet} "
         f"listed {_ranges(ack.listed)} leaves {[leaf.number for leaf in ack.leaves]} "
         f"of {list(bitset.members(ack.filled))}"
+        + (f" unwanted {_ranges(ack.unwanted)}" if ack.unwanted else "")
     )
 
 
@@ -131,7 +132,8 @@ def _record(record: EdgeRecord) -> str:
     return (
         f"[first {record.first_pane} closed {record.closed_through} sealed "
         f"{record.sealed_through} done {record.done_through} state #{record.state_number} "
-        f"empty {_ranges(record.empty)} reopened {_ranges(record.reopened)} declined {declined}]"
+        f"empty {_ranges(record.empty)} reopened {_ranges(record.reopened)} declined {declined}"
+        + (f" unwanted {_ranges(record.unwanted)}]" if record.unwanted else "]")
     )
 
 

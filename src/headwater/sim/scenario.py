@@ -68,6 +68,9 @@ ORDINALS_APART = (1, 64, 128, 256)
 """From one site to the next. A leaf of an acknowledgement covers 256 ordinals: all sites of a
 world, four, two, or one. Between them are those of sites that are gone."""
 FAULT_S = 120.0
+LIES_S = 20.0
+"""How much longer a world has to become final where a member lies: the root asks for what it spoilt
+site by site, and each question takes an acknowledgement."""
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
 WRONG_DAY_SHARE = 0.25
@@ -160,6 +163,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         until_s=faults_until_s,
         long_s=pace.retention_s + 20.0,
     )
+    lies = draw_liar(Random(f"liar {seed}"), field)
     return Scenario(
         seed=seed,
         roster=roster,
@@ -182,12 +186,12 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         faults=in_order(
             *draw_faults(Random(f"faults {seed}"), field),
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
-            *draw_liar(Random(f"liar {seed}"), field),
+            *lies,
             *draw_alters(Random(f"alters {seed}"), field),
             *draw_steps(Random(f"steps {seed}"), field, steps=len(levels)),
         ),
         faults_until_s=faults_until_s,
-        end_s=faults_until_s + grace_s,
+        end_s=faults_until_s + grace_s + (LIES_S if lies else 0.0),
         is_finite=is_finite,
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),

@@ -166,6 +166,7 @@ heads = st.builds(
     age_s=times,
     clock_s=st.none() | st.floats(-1e12, 1e12),
     tells_several=st.booleans(),
+    unwanted=st.sampled_from([(), ((120, 129),)]),
     travel_s=st.none() | st.integers(0, 1_000).map(lambda parts: parts / 20),
     shares=st.lists(
         st.builds(
@@ -330,6 +331,7 @@ FULL = [
             awaited_from=105,
             tells_several=True,
             travel_s=1.5,
+            unwanted=((115, 119),),
             shares=(ShareTable(2, 110, 119, ((1 << 29, 1 << 4),)),),
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),

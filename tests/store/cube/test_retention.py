@@ -138,6 +138,29 @@ def test_a_pane_that_the_root_is_done_with_leaves_no_trace(open_cube: Open) -> N
     assert user.cube.status().panes == 0
 
 
+def test_what_the_root_wants_no_more_goes_as_if_it_had_it(open_cube: Open) -> None:
+    """Made or not, without a word, and before what it still wants."""
+    user = filled(open_cube, 3, retention_s=25)
+    user.commit((1, "/late", 1))
+    left = EdgeRecord(first_pane=0, unwanted=((1, 5),))
+    user.cube.write([MarkAcked(QUERY, (), 0, left)])
+    run = user.cube.retention(now_s=2000.0)
+    assert run.declined == ((QUERY, 0),)
+    assert run.dropped == 3
+    kept = {one.pane: one.updates for one in user.cube.restore()[0].panes}
+    assert kept == {1: 1, 2: 1}, "and the count of its updates stays, for digests"
+
+
+def test_over_the_bytes_what_is_unwanted_goes_first(open_cube: Open) -> None:
+    user = filled(open_cube, 3)
+    one = user.cube.status().segment_bytes // 3
+    left = EdgeRecord(first_pane=0, unwanted=((2, 2),))
+    user.cube.write([MarkAcked(QUERY, (), 0, left)])
+    user.cube._retention = RetentionConfig(retention_bytes=2 * one + one // 2)
+    assert user.cube.retention(now_s=1060.0).declined == ()
+    assert panes(user) == {0, 1}
+
+
 def test_within_its_limits_nothing_goes(open_cube: Open) -> None:
     user = filled(open_cube, 3, retention_s=1000)
     assert user.cube.retention(now_s=1060.0).dropped == 0

@@ -10,10 +10,15 @@ come with a later one)::
                    expected site
     panes          one by one: the sites of which all that is known to be closed is in, as a bitmap
 
-Both speak of the updates of a site's *first* close. The root may not have heard of a later one, so
-a late update is held if ``rounds`` or ``extra`` lists it, or if there is a bit and this life of the
-root has greeted a state that counts that update. (Were the only copy of it lost, the site would
-free it, and nobody would ask again.)
+Beside these stands what nobody needs to send, whether it is held or not::
+
+    unwanted       ranges of panes above ``done_through`` of which every window has enough, and is
+                   final by it; never taken back in one life of the ledger
+
+``held`` and ``panes`` speak of the updates of a site's *first* close. The root may not have heard
+of a later one, so a late update is held if ``rounds`` or ``extra`` lists it, or if there is a bit
+and this life of the root has greeted a state that counts that update. (Were the only copy of it
+lost, the site would free it, and nobody would ask again.)
 
 ``rounds`` tells what is held of a site that has no bit, by bitmaps: early updates of panes that are
 open, and closes of which some are lacking. ``extra`` spells it out, for a life that the root has
@@ -155,6 +160,9 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     travel_s: float | None = None
     """How old live summaries are on arrival, all but one in twenty; None: not known, or of no use
     to the query's sites."""
+    unwanted: Ranges = ()
+    """Panes that no window of the query wants any more, because each of theirs has enough. Sites
+    make, cut and send nothing of them, relays let go of what they carry."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -56,13 +56,15 @@ class Reason(StrEnum):
 
 
 class PaneState(StrEnum):
-    """What the root knows of one pane of one site: nothing, not now, never, or all."""
+    """What the root knows of one pane of one site: nothing, not now, never, or all; or that its
+    window has enough without it."""
 
     UNKNOWN = "unknown"
     OPEN = "open"
     DEFERRED = "deferred"
     CLOSED = "closed"
     DECLINED = "declined"
+    NOT_WANTED = "not wanted"
 
 
 class Declined(msgspec.Struct, frozen=True, array_like=True):

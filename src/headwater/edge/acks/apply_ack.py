@@ -89,9 +89,21 @@ def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:
     if former.first_pane is not None and ack.done_through < former.done_through:
         state.change(News.RECORD, done_through=ack.done_through)
         state.decline(state.record.lowest(), former.done_through - 1, Reason.EXPIRED)
+    _give_up_unwanted(state)
     state.begin_anew()
     text = f"{state.id}: the root began anew; what it lacks is sent again from this site's cube"
     return [MarkUnacked(state.id), Notice("edge", "root began anew", text)]
+
+
+def _give_up_unwanted(state: QueryState) -> None:
+    """Another root wants what the former one did not. What was not made of panes that are closed
+    never comes; of those that are open nothing was left out."""
+    closed = state.unwanted.within(state.record.lowest(), state.record.closed_through - 1)
+    gone = list(closed)
+    if state.record.unwanted:
+        state.change(News.RECORD, unwanted=())
+    for first, last in gone:
+        state.decline(first, last, Reason.EXPIRED)
 
 
 def _hear_greetings(
@@ -162,7 +174,8 @@ def _land_flights(
     is_further = ack.done_through > state.record.done_through
     if is_further:
         state.drop_below(ack.done_through)
-    if not (landed or is_further):
+    is_less = bool(ack.unwanted) and state.want_no_more(ack.unwanted)
+    if not (landed or is_further or is_less):
         return []
     panes = ranges.normal((pane, pane) for pane in landed)
     return [MarkAcked(state.id, panes, state.record.done_through, state.record)]
@@ -217,7 +230,8 @@ def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now
     for wanted in ack.wanted:
         pane = wanted.pane
         is_ours = wanted.sites >> telling.ordinal & 1 and pane >= state.record.lowest()
-        if not is_ours or pane in book.making or pane in state.declined:
+        is_kept = pane in state.declined or pane in state.unwanted
+        if not is_ours or pane in book.making or is_kept:
             continue
         if not book.is_wanted_anew(pane, again_s=again_s, count_max=limit, now_s=now_s):
             continue

@@ -153,7 +153,11 @@ class EarlyRounds:
         state.hear(News.WORK)
         if done.pane < state.record.lowest():
             return []
-        return state.book.made_early(done, now_s=now_s)
+        updates = state.book.made_early(done, now_s=now_s)
+        if done.pane in state.unwanted:
+            state.book.leave(state.unwanted)
+            return []
+        return updates
 
     def _choose(self, read_s: float, rate: float, *, now_s: float) -> list[MakeEarly]:
         """``read_s``: all up to there is read, by the time that panes are numbered by."""
@@ -189,6 +193,7 @@ class EarlyRounds:
         is_late = time_s + (self.travel_s or 0.0) > self._answered_s(pane)
         is_busy = is_late or pane in state.book.cutting or pane in state.book.making
         is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
+        is_over = is_over or pane in state.unwanted
         if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:
             return False
         self._rounds_done[pane] = at

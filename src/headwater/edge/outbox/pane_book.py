@@ -361,6 +361,14 @@ class PaneBook:
         for panes in (self.filled, self.doubtful):
             panes.remove(pane, pane)
 
+    def leave(self, panes: IntervalSet) -> None:
+        """Nothing of these panes is to leave any more. What was made of them is still known."""
+        unsent: tuple[dict[int, Any], ...] = (self.late, self.fresh, self._backlog, self.owing)
+        for book in (*unsent, self.flights, self.repairs, self._written):
+            for pane in [pane for pane in book if pane in panes]:
+                del book[pane]
+        self.learn(panes.ranges())
+
     def drop_below(self, done_through: int) -> None:
         for book in self._books():
             for pane in [pane for pane in book if pane < done_through]:

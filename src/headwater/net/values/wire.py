@@ -264,10 +264,14 @@ class _HeadOfSeveral(_HeadOfFirsts, frozen=True, array_like=True):
     tells_several: bool = False
 
 
-class WireAckHead(_HeadOfSeveral, frozen=True, array_like=True):
+class _HeadOfShares(_HeadOfSeveral, frozen=True, array_like=True):
     shares: Annotated[tuple[WireShares, ...], Meta(max_length=TABLES_TOLD_MAX)] = ()
     travel: Annotated[int, Meta(ge=0, le=TRAVEL_MAX)] | None = None
     """In parts of a second (``TRAVEL_PARTS``), rounded up."""
+
+
+class WireAckHead(_HeadOfShares, frozen=True, array_like=True):
+    unwanted: BoundedRanges = ()
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -492,7 +496,7 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
-    has_more = bool(ack.shares) or ack.travel_s is not None
+    has_more = bool(ack.shares) or ack.travel_s is not None or bool(ack.unwanted)
     if not ack.tells_several and not has_more:
         return cast(WireAckHead, head)  # as it is read, and a byte shorter
     several = _HeadOfSeveral(**msgspec.structs.asdict(head), tells_several=ack.tells_several)
@@ -500,7 +504,10 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         return cast(WireAckHead, several)
     shares = tuple(_wire_shares(table) for table in ack.shares)
     travel = None if ack.travel_s is None else min(TRAVEL_MAX, ceil(ack.travel_s * TRAVEL_PARTS))
-    return WireAckHead(**msgspec.structs.asdict(several), shares=shares, travel=travel)
+    more = _HeadOfShares(**msgspec.structs.asdict(several), shares=shares, travel=travel)
+    if not ack.unwanted:
+        return cast(WireAckHead, more)
+    return WireAckHead(**msgspec.structs.asdict(more), unwanted=ack.unwanted)
 
 
 def _wire_shares(table: ShareTable) -> WireShares:
@@ -584,6 +591,7 @@ def checked_ack(
         tells_several=wire.tells_several,
         shares=tuple(map(_checked_shares, wire.shares)),
         travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
+        unwanted=_normal(wire.unwanted),
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

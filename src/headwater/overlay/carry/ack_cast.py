@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from headwater.algebra.sets import ranges
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.site_state import FOREVER
 
@@ -54,6 +55,16 @@ class AckCast:
     def done_through(self, query_id: str) -> int:
         known = self._newest.get(query_id)
         return -FOREVER if known is None else known[0].done_through
+
+    def is_over(self, query_id: str, first: int, last: int) -> bool:
+        """The root takes nothing more of these panes, as it last said."""
+        known = self._newest.get(query_id)
+        if known is None:
+            return False
+        ack, _ = known
+        return last < ack.done_through or ranges.covers(
+            ack.unwanted, max(first, ack.done_through), last
+        )
 
     def owe(self, query_id: str, child: str) -> None:
         self._owed.add((query_id, child))

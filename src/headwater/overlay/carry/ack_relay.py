@@ -12,7 +12,7 @@ us, may come by another way, and is then handed on by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -55,7 +55,10 @@ class AckRelay:
         neighbours: Neighbours,
         reconciliation: Reconciliation,
         bringers: Bringers,
+        on_over: Callable[[str], None] = lambda query_id: None,
     ) -> None:
+        """``on_over``: an acknowledgement has said of panes of a query that they are over."""
+        self._on_over = on_over
         self._own_leaf = here.ordinal // LEAF_SITES
         self._here = here
         self._cast = AckCast()
@@ -81,6 +84,10 @@ class AckRelay:
     def done_through(self, query_id: str) -> int:
         """Panes below are over, as the root last said; ``-FOREVER``: it has not."""
         return self._cast.done_through(query_id)
+
+    def is_over(self, query_id: str, first: int, last: int) -> bool:
+        """Of these panes nobody wants anything any more, as the root last said."""
+        return self._cast.is_over(query_id, first, last)
 
     def receive(self, link: Link, message: AckMessage, *, now_s: float) -> None:
         sender, ack = link.site, message.ack
@@ -148,6 +155,8 @@ class AckRelay:
         self, query: LiveQuery, ack: Acknowledgement, sender: str | None, *, now_s: float
     ) -> None:
         self._cast.accept(ack, now_s=now_s)
+        if ack.unwanted and not query.is_root:
+            self._on_over(query.id)
         self._tray.put(AckDelivered(ack))
         for child in self._receivers(query, ack, now_s=now_s):
             if child != sender:

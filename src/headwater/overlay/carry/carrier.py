@@ -9,7 +9,7 @@ tree while its install is asked for; one that is known to be removed ends here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -46,7 +46,10 @@ class Carrier:
         log: CommandLog,
         reconciliation: Reconciliation,
         bringers: Bringers,
+        is_over: Callable[[str, int, int], bool] = lambda query_id, first, last: False,
     ) -> None:
+        """``is_over``: of these panes of a query its root takes nothing more, as it has said."""
+        self._is_over = is_over
         self._here = here
         self._site = here.site
         self._config = here.config
@@ -142,8 +145,14 @@ class Carrier:
             self._pass_on(sender, summary, birth_s=birth_s - UNKNOWN_HOP_AGE_S, now_s=now_s)
         elif query.is_root:
             self._deliver(sender, summary, birth_s=birth_s, now_s=now_s)
+        elif self._is_over(summary.query, summary.pane, summary.last):
+            self._tray.count("unwanted")
         else:
             self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s))
+
+    def let_go(self, query_id: str) -> None:
+        """Its root has said of panes that nobody wants them any more: what waits here of them."""
+        self._tray.count("unwanted", self.list.discard(query_id, self._is_over))
 
     def _deliver(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         if isinstance(summary.rows, bytes):

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.summary import Lane, Summary
@@ -153,6 +153,17 @@ class TimeSpaceList:
         for entry in gone:
             self._remove(entry)
         self._net_dists.pop(query_id, None)
+        return len(gone)
+
+    def discard(self, query_id: str, is_over: Callable[[str, int, int], bool]) -> int:
+        """Let go of what waits of panes of the query that are over; how much it was."""
+        gone = [
+            entry
+            for entry in self._entries.values()
+            if entry.key[0] == query_id and is_over(query_id, entry.first, entry.last)
+        ]
+        for entry in gone:
+            self._remove(entry)
         return len(gone)
 
     def next_deadline_s(self) -> float:

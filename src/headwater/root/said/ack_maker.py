@@ -122,6 +122,10 @@ class AckMaker:
         """Under a life that sites hear, who have heard a higher one than ours was."""
         self.incarnation, self._has_news = incarnation, True
 
+    def tell_soon(self) -> None:
+        """Something that the next one says is news, though no board has changed."""
+        self._has_news = True
+
     def note(self, board: PaneBoard, told: HeldUpdates, *, expected: int) -> None:
         """Something on this board has changed."""
         self._has_news = True
@@ -170,6 +174,7 @@ class AckMaker:
         wanted: tuple[PaneHeld, ...] = (),
         shares: tuple[ShareTable, ...] = (),
         travel_s: float | None = None,
+        unwanted: Ranges = (),
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -199,6 +204,7 @@ class AckMaker:
             tells_several=bool(self._several),
             shares=shares,
             travel_s=travel_s,
+            unwanted=unwanted[-self._config.ranges_per_ack_max :],
         )
         return with_leaves(
             head,

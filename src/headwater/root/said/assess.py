@@ -160,7 +160,7 @@ def assess(
         rows_number=max(board.rows_number for board in boards),
         expected=expected.bit_count(),
         covered=covered.bit_count(),
-        missing=_missing(scoreboard, boards, absent, missing_max) if absent else (),
+        missing=_missing(scoreboard, boards, absent, missing_max, has_enough) if absent else (),
         missing_count=absent.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
@@ -235,12 +235,15 @@ def alarms_of(
 
 
 def _missing(
-    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int
+    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int, has_enough: bool
 ) -> tuple[MissingSite, ...]:
+    """``has_enough``: what is not declined is not wanted, whatever else is to be said of it."""
     listed = bitset.of(islice(bitset.members(absent), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for cause in causes_of(scoreboard, board, listed):
+        for ordinal, state, reason in causes_of(scoreboard, board, listed):
+            is_left = has_enough and state is not PaneState.DECLINED
+            cause = ordinal, PaneState.NOT_WANTED if is_left else state, reason
             panes.setdefault(cause, []).append(board.pane)
     names = scoreboard.table.names
     return tuple(

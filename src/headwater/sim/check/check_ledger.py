@@ -169,7 +169,8 @@ class LedgerCheck:
     def _check_said(
         self, query: Query, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk
     ) -> None:
-        is_drawn = self._truth.sites[ordinal].takes(query, pane)
+        site = self._truth.sites.get(ordinal)
+        is_drawn = site is None or site.takes(query, pane)
         if query.stands_for is not None:
             return  # of a site that takes no pane nothing is awaited; see ``check_marked``
         if not is_drawn or (pane, ordinal) in self._said or self.is_forged(ack.query, pane):

@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.panes import MICROS
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.site_state import Reason
@@ -27,7 +26,7 @@ from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
-from headwater.sim.check.check_fidelity import held_of, is_unwanted
+from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
 from headwater.sim.check.check_growing import check_growing
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
 from headwater.sim.check.check_levels import LevelCheck
@@ -85,6 +84,7 @@ class Checkers:
         self._transcript = transcript
         self._past = PastCheck(roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
+        self._unwanted = UnwantedCheck(transcript)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
@@ -109,6 +109,7 @@ class Checkers:
             do.Dial: storm.dialled,
             do.Hangup: storm.hung_up,
             do.KeepCommand: self._command,
+            do.LoadAndSend: self._unwanted.sending,
             do.LiveAnew: self._counted("a site took an incarnation above a former one"),
             do.RiseAbove: self._counted("a root took an incarnation above a former one"),
         }
@@ -224,6 +225,7 @@ class Checkers:
             root = site.node.root(query)
             for verdict, count in () if root is None else root.counters.items():
                 self._transcript.counts[f"root: {verdict}"] += count
+        self._unwanted.crashed(site)
 
     # ---- one effect each
 
@@ -256,6 +258,7 @@ class Checkers:
 
     def _make_updates(self, site: SimulatedSite, wanted: do.MakeUpdates) -> None:
         self._written(site, wanted)
+        self._unwanted.making(site, wanted)
         if self.queries[wanted.query].time is not TimeKind.AGE:
             return
         self._transcript.count("panes of an age query were cut")
@@ -295,6 +298,7 @@ class Checkers:
             raise Violation("final is final", f"{trim.query}: done with windows {early} too early")
 
     def _marked(self, site: SimulatedSite, acked: do.MarkAcked) -> None:
+        self._unwanted.heard(acked)
         root = self.sites[self.queries[acked.query].root]
         ledger = root.disk.ledgers.get(acked.query)
         if ledger is None or acked.record.root_incarnation != root.disk.root_incarnation:
@@ -347,6 +351,7 @@ class Checkers:
             raise Violation("nothing acked is missing", f"{ack.query}: no ledger at {site.name}")
         if ack.root_incarnation == site.disk.root_incarnation:
             query = self.queries[ack.query]
+            self._unwanted.told(ack, query, ledger, now_s=site.clock.now_s())
             expected = bitset.of(expected_sites(query, self.roster))
             count = self._ledger(site, ack.query).acknowledge(ack, query, expected, ledger)
             self._transcript.counts["a pane of several updates was told in a range"] += count
@@ -368,7 +373,8 @@ class Checkers:
         root = self.sites[self.queries[effect.query].root]
         is_forged = self.truth.is_forged(effect.query, effect.panes)
         is_healed = self._queue.now_s > self.healed_s + SETTLE_S and not is_forged
-        is_awaited = self._have_been(effect) and not is_unwanted(root, effect)
+        have_begun = has_begun(self.queries[effect.query], effect, now_s=self._queue.now_s)
+        is_awaited = have_begun and not is_unwanted(root, effect)
         if is_healed and len(root.truth.incarnations) == 1 and is_awaited:
             raise Violation(
                 "convergence",
@@ -377,14 +383,6 @@ class Checkers:
             )
         for pane in effect.panes:
             self.expired.add((effect.query, site.truth.ordinal, pane))
-
-    def _have_been(self, effect: do.Expire) -> bool:
-        """Whether one of its panes has begun by true time. A clock that is set a day ahead closes
-        thousands at once, for which states hold; an acknowledgement lists some dozens, so they may
-        outlast a retention as short as that of these worlds though the root has them all."""
-        window = self.queries[effect.query].window
-        now_us = round(self._queue.now_s * MICROS)
-        return any(window.pane_start_us(pane) <= now_us for pane in effect.panes)
 
     def _notice(self, site: SimulatedSite, notice: Notice) -> None:
         self._transcript.count(f"notice: {notice.part} {notice.kind}")

@@ -130,6 +130,12 @@ class CubeQueries:
         )
         return msgspec.structs.replace(record, declined=record.declined + untold)
 
+    def unwanted(self) -> dict[int, Ranges]:
+        """By query, the panes that its root wants no more."""
+        known = self._known
+        found = ((number, known.records[name].unwanted) for name, number in known.numbers.items())
+        return {number: unwanted for number, unwanted in found if unwanted}
+
     def done_through(self, query: str) -> int:
         return self._known.records[query].done_through
 

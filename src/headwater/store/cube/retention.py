@@ -15,6 +15,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headwater.algebra.sets import ranges
+from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import OWED
@@ -47,6 +49,12 @@ class _Candidate(msgspec.Struct, frozen=True, array_like=True):
     pane: int
     written_s: float
     is_acked: bool
+
+
+def _marked(candidate: _Candidate, unwanted: Ranges) -> _Candidate:
+    if candidate.is_acked or not ranges.contains(unwanted, candidate.pane):
+        return candidate
+    return msgspec.structs.replace(candidate, is_acked=True)
 
 
 class Retention:
@@ -95,7 +103,13 @@ class Retention:
             f"AS is_safe FROM panes WHERE is_dropped = 0{own} ORDER BY is_safe DESC, written_s",
             values,
         )
-        return (_Candidate(query, pane, s, bool(safe)) for query, pane, s, safe in rows)
+        unwanted = self._queries.unwanted()
+        found = (_Candidate(query, pane, s, bool(safe)) for query, pane, s, safe in rows)
+        if not unwanted:
+            return found
+        # what the root wants no more may go as if it had it
+        marked = (_marked(one, unwanted.get(one.query, ())) for one in found)
+        return iter(sorted(marked, key=lambda one: (not one.is_acked, one.written_s)))
 
     def _drop(self, candidate: _Candidate) -> None:
         query = self._queries.name(candidate.query)
