@@ -22,6 +22,7 @@ from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
+from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -134,27 +135,12 @@ class Edge:
             loss_through = 0 if clock is None else clock.loss_through
             edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
-        self._know_levels()
+        know_levels(self._edges.values())
         return kept is None
 
-    def _know_levels(self) -> None:
-        """Of each query, which of the others stand for it."""
-        levels = [one.state for one in self._edges.values() if one.state.is_level]
-        for edge in self._edges.values():
-            if levels or edge.levels:
-                edge.levels.know(levels)
-
-    def _wake_deferred(self) -> None:
-        """What waits for a level to arrive may follow."""
-        for edge in self._edges.values():
-            if edge.state.book.deferred:
-                edge.state.hear(News.WORK)
-
     def set_step(self, query_id: str, step: int) -> None:
-        """At which of its steps the query is from the next pane on; 0: at full fidelity. A step
-        that has no level here is the next one below that has."""
-        edge = self._to_change(query_id)
-        if edge is not None:
+        """At which of its steps the query is from the next pane on; 0: at full fidelity."""
+        if (edge := self._to_change(query_id)) is not None:
             edge.levels.set_step(step)
 
     def alter(self, query_id: str, settings: SettingsBook) -> SettingsBook | None:
@@ -174,15 +160,13 @@ class Edge:
         long. Panes that begin in the gap are declined: they would be closed with records missing.
         Called before the first report of the source, and before anything of the query is told.
         """
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_from(at_s)
 
     def read_past(self, query_id: str, *, is_read: bool) -> None:
         """Of a query that wants the earliest records: whether the past is read for it by itself
         (``past_reading``), because its source is read already. Called as ``read_from`` is."""
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_past(is_read)
 
     def begin_late(self, query_id: str, *, at_s: float) -> None:
@@ -191,8 +175,7 @@ class Edge:
         What was read is not read again for it, so the panes up to then are declined instead of
         being answered short. Called as ``read_from`` is.
         """
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.begin_late(at_s)
 
     def root_clock(
@@ -237,7 +220,7 @@ class Edge:
         self._due_s = None
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
             self._outputs.append(Forget(query_id))
-            self._know_levels()
+            know_levels(self._edges.values())
 
     def forget_uninstalled(self, *, aside: Container[str] = ()) -> None:
         """After a restart and its installs: what is still kept was removed in between, but for
@@ -256,7 +239,6 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
-        for edge in self._of_source(report.source):
             edge.levels.hear(report)
 
     def suspend(self, query_id: str, message: str) -> None:
@@ -297,8 +279,7 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._outputs += self._watch.hear(edge.state.belief.others_s)
-            if edge.state.is_level:
-                self._wake_deferred()
+            wake_deferred(edge, self._edges.values())
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -334,8 +315,7 @@ class Edge:
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
-        for edge in filter(_has_levels, self._edges.values()):
-            edge.levels.choose(now_s=now_s)
+        choose_levels(self._edges.values(), now_s=now_s)
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
@@ -418,7 +398,3 @@ class Edge:
             for edge in self._edges.values()
             for state in (edge.state,)
         )
-
-
-def _has_levels(edge: QueryEdge) -> bool:
-    return bool(edge.levels)

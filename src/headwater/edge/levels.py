@@ -18,7 +18,8 @@ committed before the word of the level was, a batch that failed. Then the finer 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
@@ -31,6 +32,9 @@ from headwater.edge.report import BatchReport
 from headwater.plan.degrading.companion import coarse_pane, fine_panes, level_fault
 from headwater.plan.degrading.degradation import OperatorKind
 from headwater.plan.query import Query
+
+if TYPE_CHECKING:
+    from headwater.edge.query_edge import QueryEdge
 
 LEAD_S = 1.0
 """A pane of a level is taken at most so long before it begins: a commit takes a fraction of it."""
@@ -205,3 +209,24 @@ def _next_pane(state: QueryState, at_s: float) -> int:
     window, at_us = state.query.window, round(at_s * MICROS)
     pane = window.pane_at(at_us)
     return pane if window.pane_start_us(pane) >= at_us else pane + 1
+
+
+def know_levels(edges: Collection[QueryEdge]) -> None:
+    """Of each query here, which of the others stand for it."""
+    levels = [one.state for one in edges if one.state.is_level]
+    for edge in edges:
+        if levels or edge.levels:
+            edge.levels.know(levels)
+
+
+def choose_levels(edges: Iterable[QueryEdge], *, now_s: float) -> None:
+    for edge in edges:
+        if edge.levels:
+            edge.levels.choose(now_s=now_s)
+
+
+def wake_deferred(heard: QueryEdge, edges: Iterable[QueryEdge]) -> None:
+    """An acknowledgement of a level was heard: what waits for it to arrive may follow."""
+    for edge in edges if heard.state.is_level else ():
+        if edge.state.book.deferred:
+            edge.state.hear(News.WORK)

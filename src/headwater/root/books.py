@@ -39,7 +39,7 @@ CarriersOf = Callable[[int], Sequence[str]]
 """By ordinal: the peers above a site on any of the query's trees, the root apart."""
 
 
-class Follower(Protocol):
+class CoarserRoot(Protocol):
     """The root of a level of the query."""
 
     def finer_changed(self, books: Books, pane: int) -> None: ...
@@ -107,7 +107,7 @@ class Books:
         """A site announced more panes than are held here: not all windows are known."""
         self.counters: Counter[str] = Counter()
         self.outputs: list[Output] = []
-        self.followers: Callable[[], Sequence[Follower]] = tuple
+        self.followers: Callable[[], Sequence[CoarserRoot]] = tuple
         """Those of its levels, whose windows are made of these panes, too."""
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""

@@ -14,18 +14,17 @@ site refuses what was compiled, except by a policy of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import UNSET
 from sqlglot import exp
 
-from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.rows.columns import Column, Folding
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.altered.dealing import with_dealing
-from headwater.plan.degrading.companion import plain_fault
 from headwater.plan.part import Part
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
@@ -34,11 +33,10 @@ from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
-from headwater.sql.degrade.companions import at_length, coarse_lengths_of, companion, with_full_ids
+from headwater.sql.degrade.companions import at_length, companions_of, with_full_ids
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
-from headwater.sql.read.options import Options
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.sequences import check_sequence, read_sequence_grid, read_sequence_stay
 from headwater.sql.read.sources import compile_source
@@ -249,13 +247,10 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             share=read_share(options, window, is_timed=not counted),
             degradation=read_degradation(split, options, is_timed=not counted),
         )
-        queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
-        queries += [
-            with_needs(one) for one in companions_of(query, split, options, stream.text, finally_)
-        ]
-        for one in queries:
-            _check(one, stream, text)
-    return queries
+        program_of = partial(_program, text=stream.text)
+        queries.append(with_dealing(query, now_us=among.now_us))
+        queries += companions_of(query, split, options, finally_, program_of)
+    return [_checked(with_needs(query), stream, text) for query in queries]
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:
@@ -323,25 +318,6 @@ def _source(table: exp.Expr, sources: Mapping[str, Source], streams: Collection[
         raise Objection(table, f"`{table.name}` is a stream; a stream reads a source")
     known = choices("sources", [source.name for source in sources.values()], near=table.name)
     raise Objection(table, f"no source `{table.name}`{known}")
-
-
-def companions_of(
-    query: Query, split: Node, options: Options, text: str, finally_: Finally
-) -> list[Query]:
-    """The levels of its time, each a query of its own: see ``plan.degrading.companion``. Raises
-    ``QueryRefused`` where what else it asks for can't be had of coarser panes."""
-    lengths = coarse_lengths_of(query)
-    if not lengths or query.ends:
-        return []
-    fault = plain_fault(query)
-    if fault is not None:
-        raise options.refused(
-            "degrade", f"coarser panes can't be had with {fault}; leave coarsen(time, …) out"
-        )
-    return [
-        companion(query, length_us, step, _program(at_length(split, length_us), text), finally_)
-        for step, length_us in enumerate(lengths, start=1)
-    ]
 
 
 def _program(tree: Node, text: str) -> Program:
@@ -422,8 +398,9 @@ def _columns_used(group: Grouped) -> tuple[str, ...]:
     return tuple(column.name for column in group.source.columns if column.name in used)
 
 
-def _check(query: Query, stream: StreamStatement, text: str) -> None:
+def _checked(query: Query, stream: StreamStatement, text: str) -> Query:
     try:
         check_query(query)
     except QueryRefused as error:
         raise refusal(text, stream.offset, str(error)) from error
+    return query

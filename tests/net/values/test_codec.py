@@ -373,6 +373,7 @@ FULL = [
         remarks=(Remark("no file", "no file matches 'a'"),),
         settings=((1, 20), (2, 24)),
         flush_level=5,
+        deferred=((16, 19),),
     ),
     Heartbeat(
         sent_s=1.5,

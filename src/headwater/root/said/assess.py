@@ -282,6 +282,8 @@ def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator
         view = table.views.get(ordinal)
         if view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
+        elif ranges.contains(view.state.deferred, board.pane):
+            yield ordinal, PaneState.DEFERRED, str(Reason.COARSE)
         elif view.state.catching_up:
             yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:

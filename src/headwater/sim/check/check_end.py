@@ -133,7 +133,7 @@ class EndCheck:
         level = query.stands_for
         if level is None or level.of not in self._sites["s0"].disk.installs:
             return  # what it stands for was removed
-        check = self._checkers.levels.get((str(query.id), root.disk.number))
+        check = self._checkers.levels.checks.get((str(query.id), root.disk.number))
         for window, newest in () if check is None else check.newest.items():
             if newest.envelope.final or self._is_unsealed(query, window):
                 continue
@@ -313,7 +313,7 @@ class EndCheck:
             case Reason.FAILED:
                 return (Kind.QUERY_FAILS, missing.site) in self._kinds
             case Reason.COARSE:
-                return self._checkers.is_taken(query, pane, ordinal)
+                return self._checkers.levels.is_taken(query, pane, ordinal)
             case Reason.LIMIT:
                 rows_max = rows_max_of(query)
                 born = site.truth.born(query, pane)

@@ -16,24 +16,22 @@ import msgspec
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Lane, Summary
-from headwater.algebra.words.site_state import Reason
 from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
 from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
-from headwater.plan.degrading.companion import coarse_pane
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
-from headwater.sim.check.check_growing import check_growing
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
-from headwater.sim.check.check_levels import LevelCheck
 from headwater.sim.check.check_past import PastCheck
 from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
+from headwater.sim.check.kinds.check_growing import check_growing
+from headwater.sim.check.kinds.check_levels import LevelWatch
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
@@ -65,8 +63,6 @@ class Checkers:
         self.queries: dict[str, Query] = {}
         """Every query that was ever commanded."""
         self.answers: dict[LedgerKey, AnswerCheck] = {}
-        self.levels: dict[LedgerKey, LevelCheck] = {}
-        self._taken: dict[tuple[str, int], ranges.Ranges] = {}
         self.commanded: set[str] = set()
         """What installers have laid down as given by an operator."""
         self.healed_s = float("inf")
@@ -83,6 +79,7 @@ class Checkers:
         self.truth = truth
         self._transcript = transcript
         self._past = PastCheck(roster, truth, transcript)
+        self.levels = LevelWatch(self.queries, roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
@@ -158,7 +155,7 @@ class Checkers:
         key = (answer.query, site.disk.number)
         self._answering.discard((site.name, site.life_count, answer.query))
         if self.queries[answer.query].stands_for is not None:
-            self._published_level(key, answer, rows, site)
+            self.levels.published(key, answer, rows, site.name, at_s=self._queue.now_s)
             return
         check = self.answers.get(key)
         if check is None:
@@ -187,25 +184,6 @@ class Checkers:
                 mark=hash(rows[request.window].once),
             )
 
-    def _published_level(
-        self, key: LedgerKey, answer: do.Answer, rows: dict[int, Bag], site: SimulatedSite
-    ) -> None:
-        check = self.levels.get(key)
-        if check is None:
-            query = self.queries[answer.query]
-            check = LevelCheck(query, self.queries, self.roster, self.truth, self._taken)
-            self.levels[key] = check
-        for request in answer.requests:
-            envelope, bag = request.envelope, rows[request.window]
-            text = (
-                f"published window {request.window} revision {request.revision} of {answer.query}: "
-                f"{envelope.covered}/{envelope.expected} levels {envelope.levels} exact "
-                f"{envelope.exact} final {envelope.final} records {bag}"
-            )
-            self._transcript.note(self._queue.now_s, site.name, text, mark=hash(bag.once))
-            check.count(request, self._transcript)
-            check.published(request, bag, at_s=self._queue.now_s)
-
     def crashed(self, site: SimulatedSite, *, loses_disk: bool) -> None:
         what = "crashed and lost its disk" if loses_disk else "crashed"
         self._transcript.note(self._queue.now_s, site.name, what, mark=7)
@@ -231,30 +209,10 @@ class Checkers:
 
     def _written(self, site: SimulatedSite, wanted: do.MakeUpdates | do.Remember) -> None:
         query = self.queries[wanted.query]
-        self._note_levels(site, wanted)
+        before = site.disk.cube.records.get(wanted.query)
+        self.levels.written(site.truth.ordinal, wanted, before)
         if query.wants_past:
             self._past.written(site, query, wanted.record)
-
-    def is_taken(self, full: Query, pane: int, ordinal: int) -> bool:
-        """Whether the site has taken a pane of a level that this one lies in, for good."""
-        return any(
-            level.stays
-            and level.of == str(full.id)
-            and ranges.contains(self._taken.get((id_, ordinal), ()), coarse_pane(full, query, pane))
-            for id_, query in self.queries.items()
-            if (level := query.stands_for) is not None
-        )
-
-    def _note_levels(self, site: SimulatedSite, wanted: do.MakeUpdates | do.Remember) -> None:
-        key, record = (wanted.query, site.truth.ordinal), wanted.record
-        known, before = self._taken.get(key, ()), site.disk.cube.records.get(wanted.query)
-        if record.taken and ranges.difference(record.taken, known):
-            self._taken[key] = ranges.union(known, record.taken)
-            self._transcript.count("a pane was taken by a level")
-        if any(one.reason is Reason.STRADDLED for one in record.declined):
-            self._transcript.count("a pane of a level was given up")
-        if before is not None and ranges.count(before.deferred) > ranges.count(record.deferred):
-            self._transcript.count("deferred panes followed")
 
     def _make_updates(self, site: SimulatedSite, wanted: do.MakeUpdates) -> None:
         self._written(site, wanted)

@@ -6,17 +6,18 @@ says how long they are: ``hits`` with ``coarsen(time, 5 s)`` has ``hits_5_second
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally
-from headwater.plan.degrading.companion import Companion
+from headwater.plan.degrading.companion import Companion, plain_fault
 from headwater.plan.degrading.degradation import OperatorKind
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
+from headwater.sql.read.options import Options
 from headwater.sql.tree.nodes import Grouped, Node, rewrite
 
 
@@ -25,6 +26,29 @@ def coarse_lengths_of(query: Query) -> list[int]:
     operators = () if query.degrades is None else query.degrades.operators
     times = [one for one in operators if one.kind is OperatorKind.COARSEN_TIME]
     return [round(length) for one in times for length in one.levels]
+
+
+def companions_of(
+    query: Query,
+    split: Node,
+    options: Options,
+    finally_: Finally,
+    program_of: Callable[[Node], Program],
+) -> list[Query]:
+    """The levels of its time, none where its input ends. Raises ``QueryRefused`` where what else it
+    asks for can't be had of coarser panes."""
+    lengths = coarse_lengths_of(query)
+    if not lengths or query.ends:
+        return []
+    fault = plain_fault(query)
+    if fault is not None:
+        raise options.refused(
+            "degrade", f"coarser panes can't be had with {fault}; leave coarsen(time, …) out"
+        )
+    return [
+        companion(query, length_us, step, program_of(at_length(split, length_us)), finally_)
+        for step, length_us in enumerate(lengths, start=1)
+    ]
 
 
 def at_length(tree: Node, length_us: int) -> Node:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from headwater.algebra.sets import ranges
-from headwater.plan.degrading.companion import fine_panes
+from headwater.algebra.words.site_state import Reason
+from headwater.edge.outputs import MakeUpdates, Remember
+from headwater.edge.record import EdgeRecord
+from headwater.plan.degrading.companion import coarse_pane, fine_panes
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
-from headwater.root.outputs import WindowAnswer
+from headwater.root.outputs import Answer, WindowAnswer
 from headwater.root.said.envelope import DegradedSite
 from headwater.sim.check.check_answers import Published, check_revision, expected_sites
 from headwater.sim.check.truth import SiteTruth, Truth
@@ -162,3 +165,67 @@ class LevelCheck:
             if lack:
                 return f"of pane {pane} at full fidelity: {lack}"
         return ""
+
+
+class LevelWatch:
+    """All levels of a run: what sites have taken, and what was answered."""
+
+    def __init__(
+        self, queries: Mapping[str, Query], roster: Roster, truth: Truth, transcript: Transcript
+    ) -> None:
+        self.checks: dict[tuple[str, int], LevelCheck] = {}
+        """By query and number of the root's disk."""
+        self._taken: dict[tuple[str, int], ranges.Ranges] = {}
+        self._queries = queries
+        self._roster = roster
+        self._truth = truth
+        self._transcript = transcript
+
+    def published(
+        self,
+        key: tuple[str, int],
+        answer: Answer,
+        rows: Mapping[int, Bag],
+        site: str,
+        *,
+        at_s: float,
+    ) -> None:
+        check = self.checks.get(key)
+        if check is None:
+            query = self._queries[answer.query]
+            check = LevelCheck(query, self._queries, self._roster, self._truth, self._taken)
+            self.checks[key] = check
+        for request in answer.requests:
+            envelope, bag = request.envelope, rows[request.window]
+            text = (
+                f"published window {request.window} revision {request.revision} of {answer.query}: "
+                f"{envelope.covered}/{envelope.expected} levels {envelope.levels} exact "
+                f"{envelope.exact} final {envelope.final} records {bag}"
+            )
+            self._transcript.note(at_s, site, text, mark=hash(bag.once))
+            check.count(request, self._transcript)
+            check.published(request, bag, at_s=at_s)
+
+    def written(
+        self, ordinal: int, wanted: MakeUpdates | Remember, before: EdgeRecord | None
+    ) -> None:
+        """A record is about to be written in the place of the one ``before``."""
+        key, record = (wanted.query, ordinal), wanted.record
+        known, count = self._taken.get(key, ()), self._transcript.count
+        if record.taken and ranges.difference(record.taken, known):
+            self._taken[key] = ranges.union(known, record.taken)
+            count("a pane was taken by a level")
+        if any(one.reason is Reason.STRADDLED for one in record.declined):
+            count("a pane of a level was given up")
+        if before is not None and ranges.count(before.deferred) > ranges.count(record.deferred):
+            count("deferred panes followed")
+
+    def is_taken(self, full: Query, pane: int, ordinal: int) -> bool:
+        """Whether the site has taken a pane of a level that this one lies in, for good."""
+        return any(
+            level.stays
+            and level.of == str(full.id)
+            and ranges.contains(self._taken.get((id_, ordinal), ()), coarse_pane(full, query, pane))
+            for id_, query in self._queries.items()
+            if (level := query.stands_for) is not None
+        )
