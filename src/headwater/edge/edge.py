@@ -141,7 +141,7 @@ class Edge:
     def set_step(self, query_id: str, step: int) -> None:
         """At which of its steps the query is from the next pane on; 0: at full fidelity."""
         if (edge := self._to_change(query_id)) is not None:
-            edge.levels.set_step(step)
+            edge.levels.told = step
 
     def alter(self, query_id: str, settings: SettingsBook) -> SettingsBook | None:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
@@ -320,6 +320,8 @@ class Edge:
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
+            if edge.degrading and not state.book.making:
+                edge.degrading.look(capacity(state.id), now_s=now_s)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())

@@ -48,6 +48,8 @@ class Levels:
     def __init__(self, full: QueryState) -> None:
         self._full = full
         self.companions: dict[int, QueryState] = {}
+        self.told = 0
+        """The step that somebody has set; it is at that of the policy at least."""
         self.level = 0
         """At which the query is sent from the next pane on; 0: at full fidelity."""
 
@@ -69,6 +71,11 @@ class Levels:
         if level != self.level:
             self.level = level
             self._full.hear(News.WORK)
+
+    def is_at(self, level: int) -> bool:
+        """Whether what is made at this level is what the query is to be sent at now: of what was
+        begun before it changed nobody learns what the new one needs."""
+        return self.level == level
 
     # Before a pane begins
 
@@ -217,11 +224,19 @@ def know_levels(edges: Collection[QueryEdge]) -> None:
     for edge in edges:
         if levels or edge.levels:
             edge.levels.know(levels)
+            edge.full = _full_of(edge, edges)
+
+
+def _full_of(edge: QueryEdge, edges: Collection[QueryEdge]) -> QueryEdge | None:
+    level = edge.state.query.stands_for
+    return next((one for one in edges if level and one.state.id == level.of), None)
 
 
 def choose_levels(edges: Iterable[QueryEdge], *, now_s: float) -> None:
+    """At the steps that the policy of each query is at."""
     for edge in edges:
         if edge.levels:
+            edge.levels.set_step(max(edge.levels.told, edge.degrading.step))
             edge.levels.choose(now_s=now_s)
 
 

@@ -21,6 +21,19 @@ from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 
 
+class Raised(msgspec.Struct, frozen=True):
+    """How far the bound of a query's threshold is raised, for panes that are closed now."""
+
+    at: int
+    """0: not at all; else which of its levels, from 1 on."""
+    parts: tuple[float, ...]
+    """Of the limit, by level."""
+
+    @property
+    def part(self) -> float:
+        return self.parts[self.at - 1] if self.at else 0.0
+
+
 class MakeUpdates(msgspec.Struct, frozen=True):
     """Make updates of all waiting rows of these panes, with ``record``, in one transaction.
 
@@ -39,6 +52,10 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     record: EdgeRecord
     sent: bool
     """Mark the new updates as sent: they go to the overlay as soon as this is done."""
+    is_measured: bool = False
+    """Whether somebody wants to know what the pane takes on the wire."""
+    raised: Raised | None = None
+    """Of a query with a threshold."""
 
 
 class MakeEarly(msgspec.Struct, frozen=True, eq=False):
@@ -79,6 +96,11 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     """What was kept back of the pane; told with the last of them."""
     is_early: bool = False
     """The answer to ``MakeEarly``: the pane is open."""
+    wire_bytes: int = 0
+    """About what all of them take on the wire, where that was asked."""
+    row_counts: tuple[int, ...] = ()
+    """Of a query with a threshold: how many rows would have left with it not raised, and at each of
+    its levels; nothing where the pane was merged in portions."""
 
 
 class Remember(msgspec.Struct, frozen=True):

@@ -33,6 +33,7 @@ from headwater.edge.closing.reached import (
     closable_by_number,
     sealable_by_number,
 )
+from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.levels import Levels
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
@@ -58,6 +59,9 @@ class QueryEdge:
         self.beginning = Beginning(state, made_s=made_s)
         self.early = EarlyRounds(state)
         self.levels = Levels(state)
+        self.full: QueryEdge | None = None
+        """Of a level: the query that it stands for."""
+        self.degrading = Degrading(state)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -119,13 +123,24 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
-            writes.append(MakeUpdates(state.id, tuple(panes), state.record, self._are_updates_sent))
+            writes.append(self._make(panes))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
         writes += self._tell_end()
         if self._has_more:
             state.hear(News.WORK)
         return writes
+
+    def _make(self, panes: list[int]) -> MakeUpdates:
+        state, degrading = self.state, self.degrading
+        return MakeUpdates(
+            state.id,
+            tuple(panes),
+            state.record,
+            self._are_updates_sent,
+            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
+            raised=degrading.raised() if degrading else None,
+        )
 
     def next_deadline_s(self) -> float:
         state, book = self.state, self.state.book
@@ -316,6 +331,7 @@ class QueryEdge:
             return []
         is_reopened = ranges.contains(state.record.reopened, pane)
         is_late = (done.first_update > 1 and not was_early) or is_reopened
+        self._measure(done, is_first=state.is_live and not (is_late or is_rest))
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)
@@ -327,6 +343,13 @@ class QueryEdge:
         live = not is_rest and self.lane_of(done, now_s=now_s) is Lane.LIVE
         book.add_unsent(pane, updates, closed_s=closed_s, live=live)
         return []
+
+    def _measure(self, done: UpdatesMade, *, is_first: bool) -> None:
+        """What a query needs is what leaves in its place, at the level that it is at now."""
+        full, level = self.full or self, self.state.query.stands_for
+        if full.degrading and full.levels.is_at(0 if level is None else level.step):
+            panes = self.state.query.window.pane_us // full.state.query.window.pane_us
+            full.degrading.made(done, is_first=is_first, panes=panes)
 
     def _not_whole(self, pane: int) -> None:
         """Before its close is told: so the state tells it, and no answer is called exact before."""

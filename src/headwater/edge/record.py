@@ -20,6 +20,7 @@ from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.degraded import Degraded, still_said
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.edge.report import QueryBatch
 
@@ -91,6 +92,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     taken: Ranges = ()
     """Of a level: the panes that leave at it. Written before they begin, so that every batch that
     has records of them gives their rows to it."""
+    degraded: tuple[Degraded, ...] = ()
     unwanted: Ranges = ()
     """Panes that no window wants any more, as the root has said: they are not made, not sent, and
     nothing is said of them. What they have stays until its retention."""
@@ -146,6 +148,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             deferred=ranges.difference(self.deferred, gone),
             taken=ranges.difference(self.taken, gone),
             settings=_still_used(self.settings, done_through),
+            degraded=still_said(self.degraded, done_through),
             unwanted=ranges.difference(self.unwanted, gone),
             declined=joined(
                 Declined(first=max(one.first, done_through), last=one.last, reason=one.reason)

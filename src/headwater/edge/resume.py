@@ -31,6 +31,7 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     )
     state.put(record, News.WORD)
     state.telling.resume(record)
+    edge.degrading.resume()
     if state.query.own_count is not None:
         state.reached.hear([state.query.window.pane_at(record.counted)])
     elif state.query.numbers is not None:

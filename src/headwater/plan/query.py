@@ -417,7 +417,8 @@ class Query(msgspec.Struct, frozen=True):
     @property
     def round_count(self) -> int:
         """Into how many rounds its panes are divided; 1: nothing leaves before the close."""
-        is_asked = self.tolerates is not None or isinstance(self.rounds, int)
+        is_bounded = self.tolerates is not None and not self.tolerates.is_by_link
+        is_asked = is_bounded or isinstance(self.rounds, int)
         if not is_asked or not self.may_send_early:
             return 1
         longest = self.window.pane_us // round(ROUND_S_MIN * MICROS)

@@ -28,6 +28,7 @@ from headwater.root.config import RootConfig
 from headwater.root.eviction import Eviction
 from headwater.root.outputs import Answer, KeptSummary, WindowAnswer, WindowAnswered
 from headwater.root.said.assess import Assessment, assess, signature_of
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX
 from headwater.root.said.envelope import (
     NONE_LEFT_OUT,
     REMARKS_LISTED_MAX,
@@ -245,12 +246,12 @@ class Answers:
             alarms=found.alarms,
             alarm_count=found.alarm_count,
             withheld=found.withheld,
+            degraded=found.degraded[:DEGRADED_LISTED_MAX],
+            degraded_count=len(found.degraded),
             settings=found.settings,
             counted=self._query.counted,
             fidelity=self.reached(found),
             final_by=found.final_by,
-            degraded=found.degraded,
-            degraded_count=found.degraded_count,
             levels=found.levels,
             made_of=found.made_of,
         ).near(self._query.bounds)

@@ -185,7 +185,7 @@ class Intake:
             self.table.greet(state.ordinal)
         for board in boards:
             self.touch(board, now_s=now_s)
-        if former is not None and former.state.settings != state.settings:
+        if former is not None and _goes_by(former.state) != _goes_by(state):
             self._books.mark_all()  # what was kept back is stated by the weakest bound
         is_same = former is not None and former.state.incarnation == state.incarnation
         former_through = former.state.sealed_through if former and is_same else -FOREVER
@@ -206,6 +206,11 @@ def _tells_digests_alone(former: SiteState, state: SiteState) -> bool:
     """Whether nothing else is new in it. That the root agrees to a digest says by itself that it
     has heard the state, so such a one needs no greeting: all sites hear all greetings."""
     return bool(state.digests) and _without_digests(former) == _without_digests(state)
+
+
+def _goes_by(state: SiteState) -> object:
+    """What answers state of how a site has made its panes."""
+    return state.settings, state.degraded
 
 
 def _without_digests(state: SiteState) -> SiteState:

@@ -160,6 +160,15 @@ class PaneBoard:
         owed = (one.withheld for one in self.rests if not (gives_back and self._is_given_back(one)))
         return reduce(merge_remainders, owed, ())
 
+    def keeping_back(self, *, gives_back: bool) -> int:
+        """The sites of which something is kept back, as a bitset; of a piece of several all."""
+        found = bitset.EMPTY
+        for rest in self.rests:
+            if rest.withheld and not (gives_back and self._is_given_back(rest)):
+                for sites, _ in rest.sites:
+                    found |= sites
+        return found
+
     def _is_given_back(self, rest: Rest) -> bool:
         return all(not sites & ~self._beyond(update) for sites, update in rest.sites)
 

@@ -14,7 +14,7 @@ from statistics import median
 import msgspec
 
 from headwater.algebra.coverage import incarnation_tag
-from headwater.algebra.sets import bitset
+from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.remark import SiteRemark
@@ -50,6 +50,11 @@ class SiteView:
         found = (reason for first, last, reason in self._declined if first <= pane <= last)
         return next(found, Reason.NOT_INSTALLED)
 
+    def is_coarse(self, pane: int) -> bool:
+        """Whether the site has sent it at a level, and not by itself."""
+        is_coarse = pane in self.declined and self.reason(pane) is Reason.COARSE
+        return is_coarse or ranges.contains(self.state.deferred, pane)
+
     def has_rows_of(self, pane: int, *, incarnation: int) -> bool:
         """Whether the site may still have what this life of it has sent of the pane."""
         first = self.state.first_pane
@@ -74,6 +79,8 @@ class SiteTable:
         self.settings = SettingsBook(Settings.of(query))
         self._going_by: dict[tuple[tuple[int, int], ...], int] = {}
         """By what sites say of the settings that they go by: those that say so, as a bitset."""
+        self.degraded = bitset.EMPTY
+        """Sites that say that they give, or gave, something up."""
         self._draw = query.draw
         self.free = bitset.EMPTY if query.stands_for is None else self.expected
         """Of a level: sites take a pane, or they don't."""
@@ -255,6 +262,8 @@ class SiteTable:
             del self._sealed[former]
         bit = 1 << state.ordinal
         self._count_settings(state.settings, bit, is_more=by > 0)
+        if state.degraded:
+            self.degraded = self.degraded | bit if by > 0 else self.degraded & ~bit
         self.behind = self.behind | bit if state.catching_up and by > 0 else self.behind & ~bit
         sums = zip(_counts(self.tally), _counts(state.tally), strict=True)
         self.tally = Tally(*(a + by * b for a, b in sums))

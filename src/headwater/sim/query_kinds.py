@@ -13,7 +13,7 @@ import msgspec
 from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
@@ -21,6 +21,7 @@ from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
 from headwater.plan.degrading.companion import Companion
+from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -48,6 +49,8 @@ GROWING_SHARE = 0.4
 WAITING_SHARE = 0.1
 DEMAND_SHARE = 0.3
 TOLERANCE_SHARE = 0.35
+DEGRADE_SHARE = 0.4
+"""Of those that have an error: with a threshold in its place."""
 LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
@@ -90,11 +93,12 @@ def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]
         unit_last=query.id.counter + len(coarser),
     )
     return query, tuple(
-        _level(query, step, times, finally_) for step, times in enumerate(coarser, start=1)
+        _level(query, step, len(coarser), times, finally_)
+        for step, times in enumerate(coarser, start=1)
     )
 
 
-def _level(query: Query, step: int, times: int, finally_: Finally) -> Query:
+def _level(query: Query, step: int, count: int, times: int, finally_: Finally) -> Query:
     length_us = query.window.slide_us * times
     window = WindowSpec(length_us, length_us)
     assert query.begin_pane is not None, "its begin is drawn"
@@ -105,7 +109,7 @@ def _level(query: Query, step: int, times: int, finally_: Finally) -> Query:
         id=id_,
         window=window,
         begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
-        companion=Companion(str(query.id), step, text=text, finally_=finally_),
+        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
     )
 
 
@@ -211,6 +215,21 @@ def draw_dealt(random: Random, query: Query, *, sites: int, now_s: float) -> Que
     dealt = msgspec.structs.replace(tolerance, columns=(column,), sites=sites)
     query = msgspec.structs.replace(query, tolerance=dealt)
     return with_dealing(query, now_us=round(now_s * MICROS), table_s=TABLE_S)
+
+
+def draw_degradation(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a threshold in the place of its error: nothing is kept back
+    while the way is wide enough."""
+    tolerance = query.tolerates
+    if random.random() >= DEGRADE_SHARE or tolerance is None:
+        return query
+    parts = random.choice(((1.0,), (0.25, 1.0), (1 / 64, 1 / 16, 1 / 4, 1.0)))
+    operator = Operator(OperatorKind.THRESHOLD, parts, "n", text="threshold(n)")
+    return msgspec.structs.replace(
+        query,
+        tolerance=msgspec.structs.replace(tolerance, threshold=Threshold("n")),
+        degradation=Degradation((operator,)),
+    )
 
 
 def has_groups(query: Query) -> bool:

@@ -32,6 +32,7 @@ from headwater.sim.faults.faults import (
 from headwater.sim.query_kinds import (
     PAST_S,
     draw_dealt,
+    draw_degradation,
     draw_demand,
     draw_growing,
     draw_levels,
@@ -146,6 +147,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_tolerance(Random(f"tolerance {seed}"), query)
         asked = sum(site.has_data and is_asked(query, site) for site in roster.sites)
         query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
+        query = draw_degradation(Random(f"degradation {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)

@@ -34,6 +34,7 @@ from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
 from headwater.sql.degrade.companions import at_length, companions_of, with_full_ids
+from headwater.sql.degrade.limits import asks_for_threshold, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
@@ -67,7 +68,6 @@ from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.scaled_columns import with_scaled_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
 from headwater.sql.rules.take_first_rows import take_first_rows
-from headwater.sql.rules.tolerated_columns import tolerated_columns
 from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, rewrite, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
@@ -187,6 +187,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
     if counted:
         check_sequence(options, counted)
     errors, finally_ = read_error(options), read_finally(options)
+    site_count = len(places.sites) or len(among.known_sites)
     queries = []
     for part, place in zip(parts, places.roots, strict=True):
         clock_us = among.root_now_us(place) if time is TimeKind.AGE else None
@@ -206,7 +207,8 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         if last_n:
             check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
-        split = with_measures(split) if errors else split
+        degradation = read_degradation(split, options, is_timed=not counted)
+        split = with_measures(split) if errors or asks_for_threshold(options) else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
             at = offset_of(calls[0].arguments[0]) if calls else None
@@ -232,9 +234,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             end_pane=stay.end_pane,
             bounded=bounded_columns(tree) or UNSET,
             last_n=last_n or UNSET,
-            tolerance=tolerated_columns(
-                split, errors, finally_, options, sites=len(places.sites) or len(among.known_sites)
-            ),
+            tolerance=tolerated(split, errors, finally_, options, sites=site_count),
             waits=read_waits(options, ends=among.ends),
             demand=with_scaled_columns(read_demand(options, window), split),
             sessions=_sessions(split),
@@ -245,7 +245,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             else UNSET,
             rounds=read_rounds(options),
             share=read_share(options, window, is_timed=not counted),
-            degradation=read_degradation(split, options, is_timed=not counted),
+            degradation=degradation,
         )
         program_of = partial(_program, text=stream.text)
         queries.append(with_dealing(query, now_us=among.now_us))

@@ -29,6 +29,7 @@ from headwater.algebra.words.acknowledgement import (
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
+from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
@@ -374,6 +375,7 @@ FULL = [
         settings=((1, 20), (2, 24)),
         flush_level=5,
         deferred=((16, 19),),
+        degraded=(Degraded(30, 2, Why.CAPACITY),),
     ),
     Heartbeat(
         sent_s=1.5,

@@ -143,6 +143,16 @@ class Condition(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.column} {self.comparison} {self.number:.12g}"
 
 
+class Threshold(msgspec.Struct, frozen=True, array_like=True):
+    """The bound of one column is a limit: a site raises its own up to it where the way is too
+    narrow, in steps, and only then keeps something back by it."""
+
+    column: Name
+    """As the answer calls it."""
+    least: Annotated[float, Meta(ge=0.0)] = 0.0
+    """Its bound where the way is wide enough; 0: nothing is kept back."""
+
+
 class Tolerance(msgspec.Struct, frozen=True):
     """Of one query; every column that an aggregate makes is in it."""
 
@@ -161,6 +171,34 @@ class Tolerance(msgspec.Struct, frozen=True):
     """All of which rows of an answer fulfil; unset: none."""
     dealing: Dealing | msgspec.UnsetType = msgspec.UNSET
     """From which pane on shares of an absolute bound move; unset: they stay even."""
+    threshold: Threshold | msgspec.UnsetType = msgspec.UNSET
+    """Which bound is one that the link chooses; unset: none, and all of them hold always."""
+
+    @property
+    def is_by_link(self) -> bool:
+        """Whether nothing is kept back where the way is wide enough."""
+        return isinstance(self.threshold, Threshold) and self.threshold.least == 0.0
+
+    @property
+    def keeps_nothing(self) -> bool:
+        """It is by the link, and not raised."""
+        threshold = self.threshold
+        if not isinstance(threshold, Threshold):
+            return False
+        return any(one.size == 0.0 for one in self.columns if one.column == threshold.column)
+
+    def raised(self, part: float) -> Tolerance:
+        """With the bound of a threshold at this part of its limit; 0: where it begins."""
+        threshold = self.threshold
+        if not isinstance(threshold, Threshold):
+            return self
+        columns = tuple(
+            msgspec.structs.replace(one, size=max(threshold.least, part * one.size))
+            if one.column == threshold.column
+            else one
+            for one in self.columns
+        )
+        return msgspec.structs.replace(self, columns=columns)
 
     def as_written(self) -> Tolerance:
         """For its bytes alone: what was signed before stays what it was."""
@@ -173,6 +211,10 @@ class Tolerance(msgspec.Struct, frozen=True):
             fault = one.fault(partials, hidden)
             if fault is not None:
                 return f"error of {one.column}: {fault}"
+        if isinstance(self.threshold, Threshold):
+            limits = {one.column: one.size for one in self.columns}
+            if not 0.0 <= self.threshold.least <= limits.get(self.threshold.column, -1.0):
+                return f"threshold: wanted one of {list(limits)} up to its bound"
         return self.dealing.fault() if isinstance(self.dealing, Dealing) else None
 
     def share(self, column: ToleratedColumn, *, panes: int, part: float | None = None) -> float:

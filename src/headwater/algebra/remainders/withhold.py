@@ -48,6 +48,10 @@ class Allowance(msgspec.Struct, frozen=True):
     is_growing: bool = False
     """Whether a group has several rows."""
 
+    def raised(self, part: float) -> Allowance:
+        """With a threshold at this part of its limit."""
+        return msgspec.structs.replace(self, tolerance=self.tolerance.raised(part))
+
     @property
     def keeps_rest(self) -> bool:
         """Whether nobody asks for what is withheld."""
@@ -82,7 +86,7 @@ def withhold(
     """None: all of them are sent. Where none of them must be, the pane has an update without rows,
     which its close is told with. ``early`` is what was sent of the pane before, of which a
     share is a share as well; of a group only what is unsent can stay."""
-    if not rows.num_rows:
+    if not rows.num_rows or allowance.tolerance.keeps_nothing:
         return None
     look = _Look(rows, allowance, early)
     if look.excess is None:
@@ -96,6 +100,22 @@ def withhold(
     return Withheld(
         rows.take(pa.array(order[:sent])), rows.take(pa.array(rest)), look.remainders(rest)
     )
+
+
+def leaving_rows(
+    rows: pa.Table, allowance: Allowance, parts: Sequence[float], *, early: Sequence[pa.Table] = ()
+) -> tuple[int, ...]:
+    """How many of a pane's rows would leave with a threshold at each of these parts of its limit:
+    what each level saves, of rows that are there."""
+    return tuple(_leaving(rows, allowance.raised(part), early) for part in parts)
+
+
+def _leaving(rows: pa.Table, allowance: Allowance, early: Sequence[pa.Table]) -> int:
+    count = int(rows.num_rows)
+    if not count or allowance.tolerance.keeps_nothing:
+        return count
+    excess = _Look(rows, allowance, early).excess
+    return count if excess is None else int(np.count_nonzero(excess > 1.0))
 
 
 class _Look:
@@ -124,7 +144,9 @@ class _Look:
             _allowed(one, np.concatenate([sent, v]), own, allowance, self._count)
             for one, v, sent, own in zip(self._columns, values, before, self._own, strict=True)
         ]
-        is_possible = all(np.max(most) > 0.0 for most in allowed)
+        may_stay = [bool(np.max(most) > 0.0) for most in allowed]
+        both = zip(may_stay, values, strict=True)
+        is_possible = any(may_stay) and all(may or not v.any() for may, v in both)
         self.excess = self._excess(allowed) if is_possible else None
         """Of each row, in units of what may stay; None: nothing may."""
 

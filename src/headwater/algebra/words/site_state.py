@@ -22,6 +22,7 @@ from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane, beginning_of
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.close_digest import BlockDigest, Closes
+from headwater.algebra.words.degraded import Degraded
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import Remark
 
@@ -217,5 +218,7 @@ class SiteState(msgspec.Struct, frozen=True):
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
     deferred: Ranges = ()
     """Panes that it has closed at a coarser level: their own updates follow when there is room."""
+    degraded: tuple[Degraded, ...] = ()
+    """From which panes on it has given up how much, and why, by pane."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

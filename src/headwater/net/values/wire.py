@@ -61,6 +61,7 @@ from headwater.algebra.words.alarm import (
     AlarmKind,
 )
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes
+from headwater.algebra.words.degraded import DEGRADED_MAX, Degraded
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
 from headwater.algebra.words.site_state import (
@@ -192,6 +193,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     """Of the tally."""
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
     deferred: BoundedRanges = ()
+    degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
 
 
 _ALIKE = tuple(

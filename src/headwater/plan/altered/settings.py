@@ -95,6 +95,11 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether what sites keep back is to follow."""
         return self.tolerance is not None and self.tolerance.finally_ is Finally.EXACT
 
+    @property
+    def follows(self) -> bool:
+        """Whether what a way had no room for comes when it has."""
+        return self.owes_rest
+
     def text(self) -> str:
         """For people, in one line.
 

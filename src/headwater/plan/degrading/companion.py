@@ -39,6 +39,8 @@ class Companion(msgspec.Struct, frozen=True):
     """The id of the full query."""
     step: Annotated[int, Meta(ge=1, le=LEVELS_MAX)]
     """From 1, the finest."""
+    count: Annotated[int, Meta(ge=1, le=LEVELS_MAX)] = 1
+    """How many levels there are."""
     operator: Name = COARSEN_TIME
     text: Name = ""
     """How coarse it is, for people: ``5 s``."""

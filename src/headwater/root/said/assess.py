@@ -26,9 +26,9 @@ from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX, DegradedSite, degraded_sites
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
-    DegradedSite,
     DisputedSite,
     Envelope,
     FinalBy,
@@ -64,10 +64,9 @@ class Assessment(msgspec.Struct, frozen=True):
     settings: tuple[int, ...] = (0,)
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
+    degraded: tuple[DegradedSite, ...] = ()
     levels: tuple[int, ...] = ()
     """Of a level's window: the steps that it is made of."""
-    degraded: tuple[DegradedSite, ...] = ()
-    degraded_count: int = 0
     pieces: tuple[Pieces, ...] = ()
     """And of which panes of which queries."""
     made_of: tuple[int, ...] = ()
@@ -92,6 +91,7 @@ class Assessment(msgspec.Struct, frozen=True):
             self.alarms,
             self.alarm_count,
             self.withheld,
+            self.degraded,
         )
 
 
@@ -115,6 +115,7 @@ def signature_of(envelope: Envelope) -> int:
         envelope.alarms,
         envelope.alarm_count,
         envelope.withheld,
+        envelope.degraded,
     )
 
 
@@ -171,6 +172,7 @@ def assess(
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
         final_by=None if disputed or is_doubted else final_by,
+        degraded=degraded_sites(scoreboard.table, boards) if scoreboard.table.degraded else (),
     )
 
 
@@ -316,6 +318,7 @@ def _signature(
     alarms: tuple[WindowAlarm, ...],
     alarm_count: int,
     withheld: StatedErrors,
+    degraded: tuple[DegradedSite, ...],
 ) -> int:
     """States and reasons are left out: that a silent site turns out to be behind is no revision.
     Nor is an alarm that is raised again, in other words. Which rows are uncertain is a matter of
@@ -327,5 +330,6 @@ def _signature(
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
     stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    given_up = tuple((one.site, one.panes, one.step) for one in degraded[:DEGRADED_LISTED_MAX])
     said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
-    return hash(said)
+    return hash((*said, given_up))

@@ -20,6 +20,7 @@ from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
+from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import (
     NONE_STATED,
@@ -65,27 +66,6 @@ class MissingSite(msgspec.Struct, frozen=True, array_like=True):
     state: PaneState
     reason: str
     panes: Ranges
-
-
-class DegradedSite(msgspec.Struct, frozen=True, array_like=True):
-    """A site that is in the answer at a coarser level."""
-
-    site: str
-    operator: str
-    """What was done: ``coarsen(time)``."""
-    level: str
-    """How far: ``5 s``."""
-    panes: Ranges
-    """Those of the level."""
-    error: str = ""
-    """By how much values may be off; empty: they are what they are, of coarser panes."""
-
-    def text(self) -> str:
-        """
-        >>> DegradedSite("fra", "coarsen(time)", "5 s", ((7, 7),)).text()
-        'fra: coarsen(time) to 5 s'
-        """
-        return f"{self.site}: {self.operator} to {self.level}" + (self.error and f", {self.error}")
 
 
 class DisputedSite(msgspec.Struct, frozen=True, array_like=True):
@@ -249,8 +229,10 @@ class Envelope(msgspec.Struct, frozen=True):
     final_by: FinalBy | None = None
     """None: it is not final, or an older version made it."""
     degraded: tuple[DegradedSite, ...] = ()
-    """Sites that are in it at a coarser level. At most ``missing_listed_max``."""
+    """Sites that have given up some of it because of a narrow way: since which pane, how much, and
+    why. At most ``DEGRADED_LISTED_MAX``."""
     degraded_count: int = 0
+    """How many entries there would be."""
     levels: tuple[int, ...] = ()
     """Of a level's window: the steps that it is made of; 0 is full fidelity."""
     made_of: tuple[int, ...] = ()

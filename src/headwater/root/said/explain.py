@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -14,6 +14,7 @@ from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
+from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
 from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
@@ -119,6 +120,15 @@ class Explanation(msgspec.Struct, frozen=True):
     """The column whose numbers the window's start and end are; empty: they are times."""
     fidelity: Reached = Reached()
     """How much of it is in now, by panes and sites, and what is demanded."""
+    degraded: tuple[DegradedSite, ...] = ()
+    """As in ``Envelope``."""
+    degraded_count: int = 0
+
+    def _degraded_lines(self) -> Iterator[str]:
+        shown = self.degraded[:SITES_SHOWN_MAX]
+        yield from (one.text() for one in shown)
+        if self.degraded_count > len(shown):
+            yield f"and more: {self.degraded_count} stretches of panes are degraded"
 
     def _settings_lines(self) -> list[str]:
         if len(self.settings) < 2:
@@ -154,6 +164,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {self.left_out.text()}")
         lines += [f"  {line}" for line in self.bounded.lines()]
         lines += [f"  {line}" for line in self.withheld.all_lines()]
+        lines += [f"  {line}" for line in self._degraded_lines()]
         lines += [f"  {line}" for line in self._settings_lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
@@ -200,6 +211,8 @@ class Explanation(msgspec.Struct, frozen=True):
             left_out=envelope.left_out,
             bounded=envelope.bounded,
             withheld=envelope.withheld,
+            degraded=envelope.degraded,
+            degraded_count=envelope.degraded_count,
             settings=envelope.settings,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,

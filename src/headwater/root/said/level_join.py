@@ -28,9 +28,9 @@ from headwater.plan.degrading.companion import fine_panes
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.assess import Assessment, alarms_of, causes_of
+from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
-    DegradedSite,
     DisputedSite,
     FinalBy,
     MissingSite,
@@ -41,6 +41,7 @@ from headwater.root.windows import Window
 if TYPE_CHECKING:
     from headwater.root.books import Books
 
+WHY = "its links were full"
 FULL = 0
 """The step of the full query."""
 
@@ -204,8 +205,7 @@ class LevelJoin:
             fidelity=measure([covered], expected),
             final_by=FinalBy.SEALED if is_over and not disputed else None,
             levels=tuple(sorted(one.step for one in chosen)),
-            degraded=named[:missing_max],
-            degraded_count=len(named),
+            degraded=named,
             pieces=pieces,
             made_of=tuple(b.rows_number for one in chosen for b in one.boards),
         )
@@ -232,7 +232,16 @@ def _degraded(one: Series) -> list[DegradedSite]:
     names = one.books.table.names
     panes = ((one.panes[0], one.panes[-1]),)
     return [
-        DegradedSite(names[ordinal], level.operator, level.text, panes)
+        DegradedSite(
+            site=names[ordinal],
+            panes=panes,
+            step=level.step,
+            of=level.count,
+            operator=str(level),
+            level=level.step,
+            why=WHY,
+            follows=not level.stays,
+        )
         for ordinal in bitset.members(one.taking & one.covered)
     ]
 

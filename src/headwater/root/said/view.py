@@ -10,6 +10,7 @@ import msgspec
 from headwater.algebra.words.remark import RemarkKind, SiteRemark
 from headwater.algebra.words.site_state import FOREVER, PaneState, Reason
 from headwater.root.said.assess import alarms_of
+from headwater.root.said.degraded import DEGRADED_LISTED_MAX
 from headwater.root.said.envelope import LeftOut, MissingSite
 from headwater.root.said.explain import (
     BEFORE_BEGIN,
@@ -45,6 +46,8 @@ def explain(root: Root, number: int) -> Explanation:
         left_out=window.left_out if window else LeftOut(),
         bounded=root.query.bounds,
         withheld=found.withheld,
+        degraded=found.degraded[:DEGRADED_LISTED_MAX],
+        degraded_count=len(found.degraded),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),

@@ -107,6 +107,8 @@ class AnswerCheck:
             count(f"what was kept back {'follows' if envelope.withheld.follows else 'stays'}")
         if before is not None and before.envelope.withheld and not envelope.withheld:
             count("what was kept back has followed")
+        if envelope.degraded:
+            count("an answer says who has given something up")
         if len(envelope.settings) > 1:
             count("an answer was made by several settings")
         elif envelope.settings != (0,):

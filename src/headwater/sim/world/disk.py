@@ -8,6 +8,7 @@ new one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -27,7 +28,7 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
-from headwater.sim.records.bag import Bag
+from headwater.sim.records.bag import RECORD_BYTES, Bag
 from headwater.sim.records.bag_keys import keys_of, leaving
 from headwater.sim.records.births import Births
 from headwater.sim.records.counted_bag import CountedBag
@@ -197,7 +198,7 @@ class CubeDisk:
             self._over.setdefault(wanted.query, set()).add(pane)
             at.waiting = self.nothing
             return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
-        remainders = self._withhold(wanted.query, pane, at)
+        remainders, counts = self._withhold(wanted, pane, at)
         at.is_closed = True
         for bag in at.waiting.split(self._records_max):
             at.updates.append(bag)
@@ -211,7 +212,14 @@ class CubeDisk:
         if remainders:
             at.withheld = (len(at.updates), remainders)
         return UpdatesMade(
-            wanted.query, pane, first, len(at.updates), row_bytes=400, withheld=remainders
+            wanted.query,
+            pane,
+            first,
+            len(at.updates),
+            row_bytes=400,
+            withheld=remainders,
+            wire_bytes=RECORD_BYTES * sum(map(len, at.updates[first - 1 :])),
+            row_counts=counts,
         )
 
     def make_early(self, wanted: do.MakeEarly) -> list[UpdatesMade]:
@@ -229,13 +237,17 @@ class CubeDisk:
         at.is_acked, at.written_s = False, self._clock.now_s()
         return [UpdatesMade(query, pane, number, number, row_bytes=400, is_early=True)]
 
-    def _withhold(self, query: str, pane: int, at: PaneDisk) -> Remainders:
+    def _withhold(
+        self, wanted: do.MakeUpdates, pane: int, at: PaneDisk
+    ) -> tuple[Remainders, tuple[int, ...]]:
         """Of a pane that is first closed, every third record, as far as its share of it goes;
-        one is sent in any case."""
+        one is sent in any case. With it, how many would have left with a threshold at each level,
+        which keeps back that part of them."""
+        query, raised = wanted.query, wanted.raised
         settings = self.settings.get(query, SettingsBook())
         tolerance = settings.at(pane).tolerance
         if tolerance is None or at.is_closed or self._kind is not Bag:
-            return ()
+            return (), ()
         numbers = list(bitset.members(at.waiting.once))
         third = [number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0]
         column = tolerance.columns[0]
@@ -244,15 +256,20 @@ class CubeDisk:
             most = int(tolerance.share(column, panes=self._panes_of[query], part=part))
             third = third[:most]
             self._truth.deal(query, pane, self._ordinal, part, of=tolerance.sites)
+        counts: tuple[int, ...] = ()
+        if tolerance.is_by_link:
+            parts = () if raised is None else raised.parts
+            counts = tuple(len(numbers) - _raised(third, one) for one in (0.0, *parts))
+            third = third[: _raised(third, 0.0 if raised is None else raised.part)]
         kept = bitset.of(third)
         if not kept:
-            return ()
+            return (), counts
         at.waiting, at.rest = Bag(at.waiting.once & ~kept, at.waiting.twice), Bag(kept)
         at.owes_rest = tolerance.finally_ is Finally.EXACT
         truth = self._truth.sites[self._ordinal]
         truth.keep_back(query, pane, kept, column.bound, stays=not at.owes_rest)
         count, total = kept.bit_count(), len(numbers) + sum(map(len, at.updates))
-        return (Remainder(float(count), float(count), count, float(total)),)
+        return (Remainder(float(count), float(count), count, float(total)),), counts
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""
@@ -397,3 +414,8 @@ class Disk:
 
     def keep_counts(self, keep: do.KeepCommand | do.KeepCounts) -> None:
         self.counts.update((count.installer, count) for count in keep.counts)
+
+
+def _raised(rows: list[int], part: float) -> int:
+    """How many of them a threshold keeps back at this part of its limit."""
+    return math.ceil(part * len(rows)) if part else 0

@@ -46,7 +46,14 @@ def companions_of(
             "degrade", f"coarser panes can't be had with {fault}; leave coarsen(time, …) out"
         )
     return [
-        companion(query, length_us, step, program_of(at_length(split, length_us)), finally_)
+        companion(
+            query,
+            program_of(at_length(split, length_us)),
+            length_us=length_us,
+            step=step,
+            count=len(lengths),
+            finally_=finally_,
+        )
         for step, length_us in enumerate(lengths, start=1)
     ]
 
@@ -58,7 +65,7 @@ def at_length(tree: Node, length_us: int) -> Node:
 
 
 def companion(
-    query: Query, length_us: int, step: int, program: Program, finally_: Finally
+    query: Query, program: Program, *, length_us: int, step: int, count: int, finally_: Finally
 ) -> Query:
     """Not numbered yet, nor does it have the number of the query that it stands for."""
     window, text = WindowSpec(length_us, length_us), duration_text(length_us)
@@ -72,7 +79,7 @@ def companion(
         begin_pane=window.first_window_from(begin_us),
         program=program,
         degradation=msgspec.UNSET,
-        companion=Companion(str(query.id), step, text=text, finally_=finally_),
+        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
     )
 
 

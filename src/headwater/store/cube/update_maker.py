@@ -33,9 +33,10 @@ from operator import itemgetter
 import msgspec
 import pyarrow as pa
 
+from headwater.algebra.capacity.packed_size import packed_size
 from headwater.algebra.remainders.early_rows import Taken
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, withhold
+from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, leaving_rows, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
@@ -75,6 +76,8 @@ class PreparedPane(msgspec.Struct):
     rest_number: int = OWED
     remainders: Remainders = ()
     """What is said of it."""
+    wire_bytes: int = 0
+    row_counts: tuple[int, ...] = ()
 
     def exceed(self, words: str) -> None:
         self.over = words
@@ -156,6 +159,7 @@ class UpdateMaker:
                 former,
                 allowances.get(pane) if pane in closing else None,
                 taken.get(pane, ()),
+                wanted,
             )
             prepared.panes.append(found)
         return prepared
@@ -198,6 +202,7 @@ class UpdateMaker:
         rows: int,
         allowance: Allowance | None,
         taken: Sequence[Taken],
+        wanted: MakeUpdates,
     ) -> PreparedPane:
         """``rows`` are in its updates so far, ``taken`` are those that left before the close."""
         prepared = PreparedPane(pane, parts)
@@ -209,9 +214,10 @@ class UpdateMaker:
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             is_whole = is_known and len(intact) == len(parts) and not prepared.pieces
             if allowance is not None and is_whole:
-                merged = self._withheld(query, merged, allowance, prepared, packer, early)
+                merged = self._withheld(wanted, merged, allowance, prepared, packer, early)
             elif allowance is not None and allowance.is_rehearsed:
                 self.rehearsal.add(query, pane, merged.num_rows, is_first=not prepared.pieces)
+            prepared.wire_bytes += packed_size(merged) if wanted.is_measured else 0
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
@@ -231,7 +237,7 @@ class UpdateMaker:
 
     def _withheld(
         self,
-        query: str,
+        wanted: MakeUpdates,
         rows: pa.Table,
         allowance: Allowance,
         prepared: PreparedPane,
@@ -239,6 +245,12 @@ class UpdateMaker:
         early: Sequence[pa.Table],
     ) -> pa.Table:
         """What of them is sent."""
+        query, raised = wanted.query, wanted.raised
+        if raised is not None:
+            parts = (0.0, *raised.parts)
+            prepared.row_counts = leaving_rows(rows, allowance, parts, early=early)
+        if not allowance.is_rehearsed:
+            allowance = allowance.raised(0.0 if raised is None else raised.part)
         found = withhold(rows, allowance, early=early)
         if allowance.is_rehearsed:
             self.rehearsal.note(query, prepared.pane, rows, found)
@@ -365,6 +377,8 @@ def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
         is_whole=not pane.is_damaged,
         over=pane.over,
         withheld=pane.remainders,
+        wire_bytes=pane.wire_bytes,
+        row_counts=pane.row_counts,
     )
 
 

@@ -17,7 +17,7 @@ from headwater.plan.degrading.companion import coarse_pane, fine_panes
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import Answer, WindowAnswer
-from headwater.root.said.envelope import DegradedSite
+from headwater.root.said.degraded import DegradedSite
 from headwater.sim.check.check_answers import Published, check_revision, expected_sites
 from headwater.sim.check.truth import SiteTruth, Truth
 from headwater.sim.outcome import Violation
@@ -147,7 +147,7 @@ class LevelCheck:
             for query in self._queries.values()
             if query.stands_for is not None
             and query.stands_for.of == of
-            and query.stands_for.text == degraded.level
+            and query.stands_for.step == degraded.level
         )
 
     def _lack_at(self, degraded: DegradedSite, site: SiteTruth, in_it: int) -> str:
@@ -156,7 +156,7 @@ class LevelCheck:
             for pane in range(first, last + 1):
                 lack = site.lack(level, pane, in_it & site.born(level, pane))
                 if lack:
-                    return f"of its pane {pane} at {degraded.level}: {lack}"
+                    return f"of its pane {pane} at level {degraded.level}: {lack}"
         return ""
 
     def _lack_full(self, site: SiteTruth, window: int, in_it: int) -> str:
