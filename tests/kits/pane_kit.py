@@ -441,6 +441,7 @@ class RootDesk:
         self.compares = compares
         self.disk = disk or RootDisk()
         self.config = config or RootConfig()
+        self.beside: dict[str, RootDisk] = {}
         self.is_slow = False
         self.failure: str | None = None
         self.left_out: dict[int, LeftOut] = {}
@@ -528,7 +529,7 @@ class RootDesk:
             self.root.answered(now_s=now_s, failed=self.failure)
             return
         for request in answer.requests:
-            rows = self.disk.rows(request.panes, kept_through=answer.kept_through)
+            rows = self._rows(request, answer)
             envelope = request.envelope.without(self.left_out.get(request.window, LeftOut()))
             self.published[request.window].append(Published(envelope, rows))
             self.disk.answers[request.window] = WindowAnswered(
@@ -536,6 +537,17 @@ class RootDesk:
             )
         self.root.answered(now_s=now_s, left_out=self.left_out)
         self._execute(now_s=now_s)
+
+    def _rows(self, request: root_out.WindowAnswer, answer: root_out.Answer) -> tuple[int, ...]:
+        """Of a level also what the disks of other queries have (``beside``)."""
+        if not request.pieces:
+            return self.disk.rows(request.panes, kept_through=answer.kept_through)
+        disks = {str(self.query.id): self.disk, **self.beside}
+        found = [
+            disks[one.query].rows(one.panes, kept_through=one.kept_through)
+            for one in request.pieces
+        ]
+        return NumbersMerger().merge(found)
 
     def newest(self, window: int) -> Published:
         return self.published[window][-1]

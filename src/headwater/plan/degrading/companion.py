@@ -121,5 +121,5 @@ def plain_fault(query: Query) -> str | None:
     if query.ends or query.wants_past or query.begin_pane is None or query.ends_at is not None:
         return "inputs that end, an extent, or a begin in the past"
     if query.tolerates is not None or isinstance(query.rounds, int) or query.demanded is not None:
-        return "an error, rounds or a demand beside it"
+        return "an error, a threshold, rounds or a demand beside it"
     return None

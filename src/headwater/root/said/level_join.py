@@ -253,10 +253,10 @@ def _union(series: Sequence[Series], of: str) -> int:
 def _best(series: Sequence[Series], levels: Sequence[int]) -> Sequence[Series] | None:
     """Of the sets in which no site has rows twice that which covers most, if more than one does the
     finer one; or the one that was published before (``levels``), if it still is such a set."""
-    if levels:
-        same = [one for one in series if one.step in levels]
-        return same if len(same) == len(levels) and _are_disjoint(same) else None
     finest_first = sorted(series, key=lambda one: one.step)
+    if levels:
+        same = [one for one in finest_first if one.step in levels]
+        return same if len(same) == len(levels) and _are_disjoint(same) else None
     sets = [
         found
         for count in range(1, len(series) + 1)

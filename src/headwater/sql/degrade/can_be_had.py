@@ -26,7 +26,7 @@ from headwater.sql.tree.nodes import (
 )
 from headwater.sql.tree.slots import CALL, KEY, slot_of
 
-WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD})
+WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, OperatorKind.COARSEN_TIME})
 """Those that work from the site to the answer. Others are refused, whatever is asked of them."""
 LENGTHS_SHOWN = 3
 
