@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from level_kit import FULL, LEVEL
+from pane_kit import FULL, LEVEL
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.degrading.companion import Companion, coarse_pane, fine_panes, level_fault

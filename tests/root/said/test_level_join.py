@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from level_kit import FULL, level_of
-from pane_kit import RootDesk, make_roster, part, state, whole
+from pane_kit import FULL, RootDesk, level_of, make_roster, part, state, whole
 
 from headwater.algebra.words.site_state import Declined, PaneState, Reason
 from headwater.plan.query import Query

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from level_kit import level_of
+from pane_kit import level_of
 from store_kit import QUERY, SOURCE, Clock, CubeUser, counts_of, query_of
 
 from headwater.algebra.capacity.way_capacity import UNKNOWN
