@@ -38,6 +38,7 @@ from headwater.overlay.messages import (
     Message,
     Placed,
     StatesMessage,
+    StreamMarker,
     SummaryMessage,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
@@ -191,5 +192,6 @@ def messages() -> list[Message]:
             roots=(RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5),),
             coordinate=Coordinate(x=1.0, y=2.0, z=3.0, height=4.0, error=0.5),
         ),
+        StreamMarker(7),
         CoordinatesMessage((Placed(2, Coordinate(x=1.0, y=2.0, z=3.0)),)),
     ]

@@ -149,8 +149,9 @@ class HeldWorld(MemoryWorld):
             super().deliver(sender, to, pair, data)
 
     def release(self) -> None:
-        """The first of what is held."""
+        """The first of what is held; a marker behind it is lost, and nobody misses it."""
         super().deliver(*self.held.pop(0))
+        self.held.clear()
 
 
 class TwoAgents:

@@ -39,7 +39,7 @@ from message_catalogue import messages_page
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 COMMANDS = (
     "demo", "try", "infer", "check-source", "up", "down", "run", "explain", "streams", "sites",
-    "watch", "why", "alarms", "remove", "resume", "doctor", "audit", "agent", "certs",
+    "ask", "watch", "why", "alarms", "remove", "resume", "doctor", "audit", "agent", "certs",
     "certs init", "certs site", "certs relay", "certs operator", "certs viewer", "certs roster",
     "certs show",
 )  # fmt: skip

@@ -146,7 +146,7 @@ def test_an_answers_head_is_clean(capsys: pytest.CaptureFixture[str]) -> None:
         "expected": 2,
         "missing": [("fra", "failed", f"{TITLE}\nlhr: exact", ())],
     }
-    operator_commands._show_answer(header, ({"host": TITLE},), OutputFormat.TABLE)
+    operator_commands.show_answer(header, ({"host": TITLE},), OutputFormat.TABLE)
     printed = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
     assert "revision 1" in printed.splitlines()[0]
     assert "lhr: exact" in printed.splitlines()[0], "not in a line of its own"

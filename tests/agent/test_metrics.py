@@ -53,8 +53,12 @@ class LoopOnly:
         )
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
         edges = (
-            SimpleNamespace(early_keys=30, early_again=4, withheld_keys=5, flush_s=0.25),
-            SimpleNamespace(early_keys=1, early_again=0, withheld_keys=2, flush_s=1.5),
+            SimpleNamespace(
+                early_keys=30, early_again=4, withheld_keys=5, flush_s=0.25, degrading=None
+            ),
+            SimpleNamespace(
+                early_keys=1, early_again=0, withheld_keys=2, flush_s=1.5, degrading=None
+            ),
         )
         progress = SimpleNamespace(roots=roots, edge=edges)
         edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)

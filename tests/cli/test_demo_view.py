@@ -2,6 +2,7 @@
 
 import io
 
+import msgspec
 import pytest
 from rich.console import Console
 
@@ -25,6 +26,9 @@ from headwater.local.demo.demo_snapshot import (
     DemoSummary,
     EventKind,
     EventShown,
+    NarrowShown,
+    NarrowVerdict,
+    NarrowWindow,
     SiteCondition,
     StreamVerdict,
 )
@@ -144,6 +148,50 @@ def test_the_picture_fits_a_screen_of_24_lines_whatever_there_is(columns: int) -
     assert any("event 49" in line for line in lines)
 
 
+def narrow(*windows: NarrowWindow) -> NarrowShown:
+    return NarrowShown("lagos's line of 56 kbit/s", "misses", "misses_soon", windows)
+
+
+def narrow_window(number: int, *, whole_s: float | None = 9.14) -> NarrowWindow:
+    start_us = NOON_US + number * 10_000_000
+    asked, end_us = "0.5 % of total", start_us + 10_000_000
+    return NarrowWindow(start_us, end_us, whole_s, 3.2, asked, reached=0.0041, withheld_keys=1_812)
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_what_an_error_brings_over_the_narrow_link_stands_side_by_side(columns: int) -> None:
+    shown = msgspec.structs.replace(
+        snapshot(), narrow=narrow(narrow_window(0), narrow_window(1, whole_s=None))
+    )
+    text = drawn(columns, shown)
+    for wanted in ("lagos's line of 56 kbit/s", "0.5 % of total", "after 9.1 s", "after 3.2 s"):
+        assert wanted in text
+    assert "after …" in text
+    assert "0.41%" in text
+    assert "1,812" in text
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_the_narrow_link_has_room_on_the_screen_as_well(columns: int) -> None:
+    many = tuple(EventShown(float(n), EventKind.REPAIRED, f"event {n}") for n in range(50))
+    names = ("one", "two", "misses", "misses_soon")
+    full = tuple(a_stream(name, *(window(n) for n in range(20))) for name in names)
+    shown = msgspec.structs.replace(
+        snapshot(events=many, streams=full), narrow=narrow(*map(narrow_window, range(9)))
+    )
+    text = drawn(columns, shown)
+    assert len(text.splitlines()) <= 24
+    assert "misses: " not in text, "both streams share a table"
+
+
+def test_without_a_terminal_the_newest_window_over_the_narrow_link_is_told() -> None:
+    out = io.StringIO()
+    windows = (narrow_window(0), narrow_window(1, whole_s=None))
+    with DemoView(Console(file=out, width=80)) as view:
+        view.show(msgspec.structs.replace(snapshot(), narrow=narrow(*windows)))
+    assert "misses after 9.1 s, misses_soon after 3.2 s, off by 0.41%" in out.getvalue()
+
+
 def test_a_picture_of_nothing_is_drawn_too() -> None:
     assert "starting" in drawn(80, DemoSnapshot(0.0, 60.0, "starting"))
 
@@ -242,3 +290,15 @@ def test_the_introduction_fits_a_terminal_and_names_what_runs() -> None:
     assert max(map(len, INTRODUCTION.splitlines())) <= 80
     for query in compile_statements(demo_sql(), root="a", installer="a", next_counter=1):
         assert f"  {query.stream} " in INTRODUCTION
+
+
+def test_a_stream_of_which_something_was_kept_back_is_held_to_what_it_says() -> None:
+    bounded = StreamVerdict("misses_soon", 9, 9, 2, 3, 90, True, bounded_count=7)
+    verdict = NarrowVerdict("lagos's line", 9, 9.14, 3.2, 1, 9, "0.5 % of total", 0.0041, 1_812)
+    good = DemoSummary((bounded,), 1, 1, 1, 1, 1.0, narrow=verdict)
+    assert good.is_good
+    text = summary_text(good)
+    assert "yes, within what it says" in text
+    assert "in 1 of 9 windows in time; one to misses_soon after 3.2 s, in 9." in text
+    lost = msgspec.structs.replace(bounded, bounded_count=6)
+    assert not DemoSummary((lost,), 1, 1, 1, 1, 1.0).is_good

@@ -88,6 +88,7 @@ CREATE STREAM lately WITH (
 SELECT domain, count(*) AS n FROM hits GROUP BY last_rows(1000, every => '4 seconds'), domain;
 """
 """More than there are, so that each state has all that was read since the begin."""
+ASKED = "SELECT domain, count(*) AS n FROM hits GROUP BY domain"
 BRIEF = f"""{SOURCE}
 CREATE STREAM brief WITH ({OPTIONS}) AS
 SELECT count(*) AS n FROM hits GROUP BY window(ts, '4 seconds');
@@ -300,6 +301,8 @@ class Story:
                 (api.ALARMS, {}),
                 (api.STATEMENTS, {"stream": "peak"}),
                 (api.WHY, {"stream": "peak", "window": "newest"}),
+                (api.PREPARE_ASK, {"select": ASKED, "name": "ask_1", "since_s": 20.0}),
+                (api.END_ASK, {"questions": []}),
             ):
                 await ask(name, payload)
             await self._watch(home)

@@ -345,7 +345,7 @@ def test_a_known_but_missing_update_makes_an_answer_inexact_and_does_not_lower_c
     assert not envelope.exact
     assert envelope.covered == 2
     assert envelope.missing == (
-        MissingSite("s0", PaneState.CLOSED, "1 of 2 updates are awaited", ((0, 0),)),
+        MissingSite("s0", PaneState.CLOSED, "1 of 2 updates is awaited: 2", ((0, 0),)),
     )
 
 

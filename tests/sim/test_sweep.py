@@ -27,6 +27,7 @@ SELDOM = {
     "an answer had enough before its window ended",
     "an answer was silent",
     "notice: edge clock is right",
+    "notice: edge repairs wait",
 }
 """What takes more seeds than there are here; ``make sim`` fails without it."""
 PART = 10

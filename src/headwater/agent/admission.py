@@ -14,7 +14,7 @@ from functools import lru_cache
 import msgspec
 
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.control.rights import Asked, Right, Rights
+from headwater.agent.control.rights import Asked, Right, Rights, stream_of
 from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
 from headwater.net.identity.identity import Identity, Role
@@ -36,7 +36,8 @@ def admit_with(policy: PolicyConfig, sources: SourcesConfig, *, site: str = "") 
 
     def admit(query: Query, duty: Duty, operator: str) -> str | None:
         who = Identity("", Role.OPERATOR, operator)
-        asked = Asked(Right.INSTALL, query.stream, query.program.source.path)
+        right = Right.INSTALL if query.asked is None else Right.ASK
+        asked = Asked(right, stream_of(query), query.program.source.path)
         objection = None if duty is Duty.CARRY else rights.objection(who, asked)
         if objection is not None:
             return objection

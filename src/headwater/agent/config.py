@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
+from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.control.rights import OperatorRights
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.algebra.byte_rate import bytes_per_s_of
@@ -230,6 +231,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     overlay: OverlayConfig = OverlayConfig()
     edge: EdgeConfig = EdgeConfig()
     root: RootConfig = RootConfig()
+    ask: AskConfig = AskConfig()
     branching: int = 8
     """How many neighbours a member of a tree has below it, about."""
     trees: int = 4

@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
+from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.net.network import NetworkStats
 from headwater.overlay.lie_book import LieKind
 from headwater.overlay.links.neighbours import BEAT_BYTES
@@ -56,6 +57,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     early_again: int = 0
     withheld_keys: int = 0
     flush_s: float = 0.0
+    degrading: Mapping[str, DegradeProgress] = {}
 
 
 def serve_metrics(runtime: SiteRuntime, port: int) -> int:
@@ -171,6 +173,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         early_again=sum(one.early_again for one in edges),
         withheld_keys=sum(one.withheld_keys for one in edges),
         flush_s=max((one.flush_s for one in edges), default=0.0),
+        degrading={one.query: one.degrading for one in edges if one.degrading is not None},
     )
 
 
@@ -272,6 +275,21 @@ def _of_budgets(network: NetworkStats) -> Iterator[Metric]:
     yield from (allowed, spent, waited, frames)
 
 
+def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
+    step = GaugeMetricFamily(
+        "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
+    )
+    need = GaugeMetricFamily(
+        "headwater_degrade_need_bytes_per_second",
+        "What the newest panes of a query that may give something up take on the wire",
+        labels=["query"],
+    )
+    for query, told in snapshot.degrading.items():
+        step.add_metric([query], told.step)
+        need.add_metric([query], told.need)
+    yield from (step, need)
+
+
 def _of_queries(network: NetworkStats) -> Iterator[Metric]:
     """By query and class; what is sent for queries that are not known here has no name."""
     spent = CounterMetricFamily(
@@ -354,6 +372,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "What was left at the close of the newest pane takes the way so long, of the slowest query",
         value=snapshot.flush_s,
     )
+    yield from _degrading(snapshot)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )

@@ -28,6 +28,9 @@ import structlog
 from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.answers.answers_shell import AnswersShell
+from headwater.agent.asking.asked_results import forget_answers
+from headwater.agent.asking.question_ends import QuestionEnds
+from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.budget_book import BudgetBook
 from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
@@ -51,6 +54,7 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.plan.tree import Tree
 from headwater.root.outputs import RootKept
+from headwater.spark.asked.cube_job import CubeSpark
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.site.site_host import SiteHost
 
@@ -152,9 +156,27 @@ class SiteRuntime:
             poller=self._threads.poller,
             filled=partial(fill_places, site=roster.site(site), query_of=stores.book.query),
         )
+        self.questions = SiteQuestions(
+            site,
+            stores.cube,
+            stores.book,
+            settings.ask,
+            spark=None if host is None else CubeSpark(host.spark),
+            live=lambda query_id: query_id in self.node.peer.live_queries(),
+            told=lambda found: self._tell(self.node.asked, found),
+            note=lambda kind, text: self.note("ask", kind, text),
+            now_s=now_s,
+        )
+        self.question_ends = QuestionEnds(site)
         writer = self._threads.writer
         self._site = SiteShell(
-            self.node, stores, self.feeder, writer=writer, now_s=now_s, note=self.note
+            self.node,
+            stores,
+            self.feeder,
+            self.questions,
+            writer=writer,
+            now_s=now_s,
+            note=self.note,
         )
         self._answers = AnswersShell(
             self.node,
@@ -284,6 +306,7 @@ class SiteRuntime:
 
     async def rest(self) -> None:
         """Nothing of its own accord any more."""
+        await self.questions.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -369,6 +392,7 @@ class SiteRuntime:
                 if self.node.is_wanted(now_s=self.now_s()):
                     continue
             self._answers.mend(now_s=now_s)
+            self._end_questions(now_s)
             await self._retain(now_s)
             due_s = self.node.next_deadline_s() - self.now_s()
             pause_s = min(max(due_s, 0.001), self.settings.tick_s_max)
@@ -391,6 +415,15 @@ class SiteRuntime:
         await self._runner.run(effects)
         self.feeder.inbox.commanded = commanded
 
+    def _end_questions(self, now_s: float) -> None:
+        live = self.node.peer.live_queries()
+        ended = self.question_ends.due(live, now_s=now_s, wall_s=self.wall_s())
+        if ended:
+            self._tell(self.node.end_questions, ended)
+            names = {one.query.id.name for one in live.values()}
+            results = self.stores.results_directory
+            self._threads.writer.submit(lambda: forget_answers(results, live=names))
+
     async def _retain(self, now_s: float) -> None:
         """Let the cube go of what is too old or too much; what was not sent is declined."""
         if now_s - self._retained_s < RETENTION_EVERY_S:
@@ -405,6 +438,7 @@ class SiteRuntime:
         except StoreError as error:
             self.note("disk", "retention waits", f"{error}; it is tried again")
             return
+        self.questions.pinned_panes += retained.pinned
         if retained.declined:
             self.node.rows_gone(retained.declined, now_s=self.now_s())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.config import AgentConfig, SourcesConfig
 from headwater.node.config import NodeConfig
 from headwater.store.cube.retention import RetentionConfig
@@ -20,6 +21,7 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
     trees: int = 4
     replan_every_s: float = 600.0
     tick_s_max: float = TICK_S_MAX
+    ask: AskConfig = AskConfig()
 
     @classmethod
     def of(cls, config: AgentConfig) -> RuntimeSettings:
@@ -36,4 +38,5 @@ class RuntimeSettings(msgspec.Struct, frozen=True):
             branching=config.branching,
             trees=config.trees,
             replan_every_s=config.replan_every_s,
+            ask=config.ask,
         )

@@ -16,6 +16,7 @@ import typer
 from headwater import __version__
 from headwater.cli.commands import (
     agent_commands,
+    ask_command,
     care_commands,
     demo_command,
     infer_command,
@@ -100,6 +101,7 @@ simulate.add_to(app)
 local_commands.add_to(app)
 plan_commands.add_to(app)
 run_command.add_to(app)
+ask_command.add_to(app)
 operator_commands.add_to(app)
 agent_commands.add_to(app)
 care_commands.add_to(app)

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-import msgspec
-
 from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
@@ -22,36 +20,22 @@ from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
+from headwater.edge.degrade.degrading import progress_of
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
+from headwater.edge.progress import EdgeProgress
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import REFUSED, RUNNING, EdgeRecord, QueryKept
+from headwater.edge.record import REFUSED, RUNNING, QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
+from headwater.edge.take_asked import Asked, take_asked
 from headwater.edge.take_report import suspend, take_past, take_report
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
-
-
-class EdgeProgress(msgspec.Struct, frozen=True):
-    """One query at this site, for people."""
-
-    query: str
-    record: EdgeRecord
-    unacked_panes: int
-    repairs: int
-    early_keys: int = 0
-    """That left before the close of their pane, in this life; each time counted."""
-    early_again: int = 0
-    """Of those, keys of closed panes that had left before in the same pane."""
-    withheld_keys: int = 0
-    """Kept back at closes, in this life; each time counted."""
-    flush_s: float = 0.0
-    """As in ``EarlyRounds``."""
 
 
 class Edge:
@@ -241,6 +225,11 @@ class Edge:
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
             edge.levels.hear(report)
 
+    def asked(self, found: Asked, *, now_s: float) -> None:
+        """The cube has been asked for a question, and all that it has is written."""
+        for report in take_asked(self._to_change(found.question), found):
+            self.batch_committed(report, now_s=now_s)
+
     def suspend(self, query_id: str, message: str) -> None:
         """The query takes more than its share of the site: it is run here no more."""
         edge = self._to_change(query_id)
@@ -321,7 +310,7 @@ class Edge:
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
             if edge.degrading and not state.book.making:
-                edge.degrading.look(capacity(state.id), now_s=now_s)
+                self._outputs += edge.degrading.look(capacity(state.id), now_s=now_s)
             self._outputs += edge.advance(clock, past, now_s=now_s, has_room=left.is_left)
             if state.telling.take_due(state.record, now_s=now_s):
                 told.append(state.snapshot())
@@ -396,6 +385,7 @@ class Edge:
                 edge.early.keys_again,
                 state.book.withheld_keys,
                 edge.early.flush_s,
+                progress_of(edge.degrading) if edge.degrading else None,
             )
             for edge in self._edges.values()
             for state in (edge.state,)

@@ -181,6 +181,8 @@ class QueryEdge:
     def _closable(self, clock: SourceClock, past: SourceClock | None, *, now_s: float) -> int:
         """Panes below may be closed."""
         query, record = self.state.query, self.state.record
+        if query.reads_cube and record.awaits_greeting:  # its input has ended before that is known
+            return -FOREVER
         is_waiting = record.awaits_greeting or self._awaits_input(clock, now_s=now_s)
         if query.numbers is not None:
             reached = self.state.reached.pane(awaits_past=bool(record.past))

@@ -27,6 +27,7 @@ from headwater.edge.report import QueryBatch
 RUNNING = "running"
 REFUSED = "refused"
 SUSPENDED = "suspended"
+FLAWED_RANGES_MAX = 64
 UNDECIDED = "?"
 """For a past that the site has not begun to read: whether it is to be read is not known yet."""
 
@@ -92,6 +93,10 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     taken: Ranges = ()
     """Of a level: the panes that leave at it. Written before they begin, so that every batch that
     has records of them gives their rows to it."""
+    flawed: Ranges = ()
+    """Panes below ``done_through`` that were declined or damaged, or open when the root was done
+    with them: rows that came later were not taken. The root wants nothing of them, and whoever asks
+    the cube about them must not take what is there for all."""
     degraded: tuple[Degraded, ...] = ()
     unwanted: Ranges = ()
     """Panes that no window wants any more, as the root has said: they are not made, not sent, and
@@ -142,6 +147,7 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self,
             done_through=done_through,
+            flawed=self._flawed_below(done_through),
             empty=ranges.difference(self.empty, gone),
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
@@ -156,9 +162,26 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             ),
         )
 
+    def _flawed_below(self, done_through: int) -> Ranges:
+        first = self.lowest_unclosed()
+        open_: Ranges = ((first, done_through - 1),) if first < done_through else ()
+        if not (self.declined or self.damaged or open_):
+            return self.flawed
+        declined = ranges.normal((one.first, one.last) for one in self.declined)
+        flaws = ranges.difference(ranges.union(declined, self.damaged), ((done_through, FOREVER),))
+        return _few(ranges.union(ranges.union(self.flawed, flaws), open_))
+
 
 TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)
 """Of a record, the facts that a ``SiteState`` has under the same name."""
+
+
+def _few(flawed: Ranges) -> Ranges:
+    """The oldest are joined where there are many: what lies between them counts as flawed, too."""
+    if len(flawed) <= FLAWED_RANGES_MAX:
+        return flawed
+    joined_through = len(flawed) - FLAWED_RANGES_MAX
+    return ((flawed[0][0], flawed[joined_through][1]), *flawed[joined_through + 1 :])
 
 
 def _still_used(

@@ -17,7 +17,7 @@ that speaks of it, a ``Remember`` before the state, a ``MarkSent`` before the lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.summary import Merger, Rows
@@ -27,6 +27,7 @@ from headwater.edge.edge import Edge
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
+from headwater.edge.take_asked import Asked
 from headwater.errors import HeadwaterError
 from headwater.node.config import NodeConfig
 from headwater.node.duties import Duties
@@ -229,8 +230,16 @@ class Node:
         self._pass_on(now_s)
 
     def input_remarks(self, source: str, remarks: tuple[Remark, ...], *, now_s: float) -> None:
-        """What the newest poll of the source left alone."""
         self.edge.input_remarks(source, remarks)
+        self._pass_on(now_s)
+
+    def asked(self, found: Asked, *, now_s: float) -> None:
+        """What this site's cube has for a question is written."""
+        self.edge.asked(found, now_s=now_s)
+        self._pass_on(now_s)
+
+    def end_questions(self, query_ids: Collection[str], *, now_s: float) -> None:
+        self.peer.end_questions(query_ids, now_s=now_s)
         self._pass_on(now_s)
 
     def suspend(self, query_id: str, message: str, *, now_s: float) -> None:

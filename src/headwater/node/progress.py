@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headwater.edge.edge import EdgeProgress
+from headwater.edge.progress import EdgeProgress
 from headwater.root.said.explain import RootProgress
 
 

@@ -33,6 +33,8 @@ TIME_MAX_S = 1e12
 """What a clock may show."""
 NEXT_S_MAX = 20.0
 """Whoever names a longer interval wants not to be missed."""
+CARRIES_MAX = 1e13
+"""Bytes a second: beyond any link, and still a number."""
 COUNTER_MAX = 1 << 53
 LEAP_MAX = 1 << 20
 """By how much a count may be further than the one that is known: nobody gives so many commands
@@ -46,6 +48,8 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
         and 0.0 <= beat.echo_held_s < TIME_MAX_S
     ):
         return "heartbeat: times that no clock shows"
+    if beat.marker < -1 or not 0.0 <= beat.marker_held_s < TIME_MAX_S:
+        return "heartbeat: a marker that nobody sends"
     if not 0.0 <= beat.next_s <= NEXT_S_MAX:
         return f"heartbeat: the next one in {beat.next_s} s, at most {NEXT_S_MAX:g} s"
     if len(beat.roots) > PULSES_MAX:
@@ -55,6 +59,8 @@ def problem_with_heartbeat(beat: Heartbeat) -> str | None:
             return "heartbeat: a sign of a root with an impossible age or spread"
         if not 0.0 <= pulse.clock_age_s <= AGE_MAX_S:
             return "heartbeat: a root's clock with an impossible age"
+        if pulse.carries is not None and not 0.0 <= pulse.carries <= CARRIES_MAX:
+            return f"heartbeat: a way that carries {pulse.carries} bytes a second"
         if pulse.clock_s is not None and not abs(pulse.clock_s) < TIME_MAX_S:
             return "heartbeat: a root's clock that no clock shows"
     return None if beat.coordinate is None else problem_with_coordinate(beat.coordinate)

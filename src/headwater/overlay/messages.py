@@ -44,6 +44,11 @@ class Heartbeat(msgspec.Struct, frozen=True, tag=True):
     next_s: float = 0.0
     """When the next one comes, where that is later than usual: the sender's budget is small. 0: as
     usual."""
+    marker: int = -1
+    """The newest of the receiver's markers that the sender has read; 0: none on this link, -1: the
+    sender knows nothing of markers."""
+    marker_held_s: float = 0.0
+    """How long ago that was."""
 
 
 class BeatContent(NamedTuple):
@@ -106,6 +111,14 @@ class AskInstall(msgspec.Struct, frozen=True, tag=True):
     ids: tuple[str, ...]
 
 
+class StreamMarker(msgspec.Struct, frozen=True, tag=True):
+    """Behind data of one query: whoever has read it has read what was handed over before it."""
+
+    number: int
+    query: str = ""
+    """Whose data it joins, for whoever drives the sender's links."""
+
+
 class Placed(msgspec.Struct, frozen=True, array_like=True):
     ordinal: int
     coordinate: Coordinate
@@ -119,6 +132,7 @@ class CoordinatesMessage(msgspec.Struct, frozen=True, tag=True):
 
 Message = (
     Heartbeat
+    | StreamMarker
     | SummaryMessage
     | StatesMessage
     | AckMessage

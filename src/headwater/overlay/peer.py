@@ -16,9 +16,10 @@ Nothing that a message says can raise out of here: what breaks the rules is drop
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from headwater.algebra.capacity.link_capacity import LinkCapacity
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.summary import Merger, Summary
@@ -40,6 +41,7 @@ from headwater.overlay.lie_book import LieMet
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import (
@@ -53,6 +55,7 @@ from headwater.overlay.messages import (
     Heartbeat,
     Message,
     StatesMessage,
+    StreamMarker,
     SummaryMessage,
 )
 from headwater.overlay.signatures import UNSIGNED, Signatures
@@ -152,6 +155,7 @@ class Peer:
             AlterMessage: self._commands.alterations.receive,
             CommandsKnown: self._commands.receive_known,
             AskInstall: self._commands.receive_ask,
+            StreamMarker: self._receive_marker,
             CoordinatesMessage: self._coordinates.receive,
         }
 
@@ -200,7 +204,7 @@ class Peer:
         """
         self._begin(now_s)
         is_member = self._is_member(site, now_s=now_s)
-        if is_member and self._neighbours.link(site).load(load):
+        if is_member and self._neighbours.link(site).load(load, now_s=now_s):
             self._way_opened(site, now_s=now_s)
 
     def receive(self, sender: str, message: Message, *, now_s: float) -> None:
@@ -275,6 +279,11 @@ class Peer:
         self._begin(now_s)
         return self._commands.give(command, now_s=now_s)
 
+    def end_questions(self, query_ids: Collection[str], *, now_s: float) -> None:
+        """Which this site took: their time is over."""
+        self._begin(now_s)
+        self._commands.end_questions(query_ids, now_s=now_s)
+
     def replan(self, install: Install, *, now_s: float) -> None:
         """This peer is the root of the query: new trees for it, under a higher plan version. What
         is under way goes on by the former trees; everything new goes by these."""
@@ -306,6 +315,10 @@ class Peer:
     def way_capacity(self, query_id: str) -> WayCapacity:
         """What the way to a query's root carries."""
         return self._carrier.way_capacity(query_id, now_s=self._told_s)
+
+    def takes_in(self, bytes_per_s: float | None) -> None:
+        """What this agent can write down of what it is the root of; None: nothing holds it up."""
+        self._paths.takes_in(bytes_per_s)
 
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""
@@ -348,6 +361,10 @@ class Peer:
 
     def net_dist_s(self, query_id: str) -> float:
         return self._carrier.list.net_dist_s(query_id)
+
+    def link_capacity(self, site: str) -> LinkCapacity:
+        """All that is known of what the link with it carries."""
+        return self._neighbours.link(site).capacity
 
     def rtt_s(self, site: str) -> float | None:
         return self._neighbours.link(site).rtt_s
@@ -438,6 +455,12 @@ class Peer:
         reconciliation = self._commands.reconciliation
         reconciliation.compare(sender, beat.digest, is_first=is_first, now_s=now_s)
 
+    def _receive_marker(self, link: Link, marker: StreamMarker, *, now_s: float) -> None:
+        if not 0 < marker.number <= NUMBER_MAX:
+            self._tray.refuse(link.site, f"a marker numbered {marker.number}", now_s=now_s)
+            return
+        link.markers.read(marker, now_s=now_s)
+
     def _beat_content(self, now_s: float) -> BeatContent:
         self._beat_count += 1
         is_new = self._beat_count <= PLACE_FIRST_BEATS
@@ -503,7 +526,7 @@ class Peer:
 
     def _removed(self, query_id: str, now_s: float) -> None:
         self._paths.discard(query_id, now_s=now_s)
-        self._carrier.list.discard_query(query_id)
+        self._carrier.discard_query(query_id)
         self._states.batch.take(query_id)
         self._acks.discard_query(query_id)
         self.shares.forget(query_id)

@@ -25,6 +25,7 @@ from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
 from headwater.plan.query import Query, QueryId, Rounds, Sites, TimeKind, Timing
+from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
 
@@ -69,6 +70,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
     companion: Companion | msgspec.UnsetType = msgspec.UNSET
+    ask: Ask | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

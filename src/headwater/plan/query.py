@@ -31,6 +31,7 @@ from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
+from headwater.plan.questions.ask import Ask
 from headwater.plan.timestamps import timestamp_text
 
 SITES_MAX = 100_000
@@ -166,6 +167,9 @@ class Query(msgspec.Struct, frozen=True):
     companion: Companion | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a companion of another query, and stands for it where links are full. Unset, and
     then not on the wire: it stands for itself."""
+    ask: Ask | msgspec.UnsetType = msgspec.UNSET
+    """Set: it is a question about the past, which ends when it is answered. Unset, and then not on
+    the wire: it goes on."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -192,6 +196,8 @@ class Query(msgspec.Struct, frozen=True):
             fault = self.degradation.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: {fault}")
+        if isinstance(self.ask, Ask):
+            self._check_ask(self.ask)
 
     def _check_tolerance(self, tolerance: Tolerance) -> None:
         where = f"query {self.id}: an error"
@@ -245,6 +251,22 @@ class Query(msgspec.Struct, frozen=True):
                 f"query {self.id}: wanted a begin in the past only of records that go by their "
                 f"timestamps, over logs that grow, got time {self.time}, last_n {self.last_n}, "
                 f"begin_pane {self.begin_pane}, ends {self.ends}"
+            )
+
+    def _check_ask(self, ask: Ask) -> None:
+        """Cubes have closed panes of time: no states, no numbers, and nothing that is to come."""
+        fault = ask.fault()
+        if fault is not None:
+            raise ValueError(f"query {self.id}: a question: {fault}")
+        if ask.stream:
+            QueryId.parse(ask.stream)
+        is_past = self.reads_past is True and self.ends_at is not None
+        is_plain = self.numbers is None and self.sessions is msgspec.UNSET and self.part is None
+        is_whole = self.tolerates is None and self.demanded is None
+        if not (is_past and is_plain and is_whole):
+            raise ValueError(
+                f"query {self.id}: wanted a question about windows of time with a begin in the "
+                "past and an extent, one root, no error and no fidelity"
             )
 
     def _check_extent(self, end_pane: int) -> None:
@@ -451,9 +473,20 @@ class Query(msgspec.Struct, frozen=True):
         return max(self.unit_last, self.id.counter), self.id.installer
 
     @property
+    def asked(self) -> Ask | None:
+        """What it is as a question; None: it is none."""
+        return self.ask if isinstance(self.ask, Ask) else None
+
+    @property
+    def reads_cube(self) -> bool:
+        """It is a question that is answered from panes, so nothing is read of its source."""
+        return self.asked is not None and self.asked.reads_cube
+
+    @property
     def source_name(self) -> str:
-        """A site reads a source once for all its queries, and knows it by its name."""
-        return self.program.source.name
+        """A site reads a source once for all its queries, and knows it by its name. A cube is read
+        once for each question, under a name that no source has."""
+        return f"question {self.id}" if self.reads_cube else self.program.source.name
 
     def reads_as(self, other: Query) -> bool:
         """The same records."""

@@ -98,8 +98,10 @@ class WindowBook:
         self._begun_s = now_s
         self._by_clock_from_s = LONG_AGO_S
         """Before, the clocks open no windows."""
-        self._begun_until_s = now_s + config.clock_settle_s
-        """Before, they are not believed to be further than they can be since the begin."""
+        settle_s = 0.0 if query.asked is not None else config.clock_settle_s
+        self._begun_until_s = now_s + settle_s
+        """Before, they are not believed to be further than they can be since the begin. What a
+        question is about had passed by the clock of who took it."""
         self._begin_s = NEVER_DUE_S
         if query.begin_pane is not None:
             self._begin_s = self.spec.pane_start_us(query.begin_pane) / MICROS

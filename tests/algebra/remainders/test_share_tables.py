@@ -10,6 +10,7 @@ from headwater.algebra.remainders.share_table import (
     OWN_SHARES_MAX,
     SHARE_LEVELS_MAX,
     UNITS,
+    Levels,
     OwnShare,
     ShareTable,
     even_shares,
@@ -70,6 +71,14 @@ def test_whoever_comes_and_goes_a_further_table_gives_no_more_than_the_whole(
         levels = moved_levels(levels, sites, flush_s, worth_s=0.5)
         assert problem(ShareTable(1, 0, 0, levels)) is None
     assert moved_levels((), sites, {}, worth_s=0.5) == ((ALL // len(sites), bitset.of(sites)),)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [((ALL + 1, 0b1),), ((HALF + 1, 0b11),), ((HALF, 0b1), (HALF + 1, 0b10)), ((HALF, 0b111),)],
+)
+def test_a_table_that_gives_more_than_the_whole_is_refused(levels: Levels) -> None:
+    assert "at most the whole" in (problem(ShareTable(1, 0, 9, levels)) or "")
 
 
 def test_where_next_to_nothing_would_move_the_same_table_goes_on() -> None:

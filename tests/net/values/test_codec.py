@@ -382,10 +382,14 @@ FULL = [
         echo_s=1.0,
         echo_held_s=0.25,
         digest=7,
-        roots=(RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5, via=(4, 2)),),
+        roots=(
+            RootPulse(root=1, age_s=2.0, clock_s=3.0, spread_s=0.5, via=(4, 2), carries=2048.0),
+        ),
         coordinate=Coordinate(x=1.0, y=2.0, z=3.0, height=4.0, error=0.5),
         needs_link=False,
         next_s=4.5,
+        marker=3,
+        marker_held_s=0.5,
     ),
 ]
 

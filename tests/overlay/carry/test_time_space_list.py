@@ -23,7 +23,7 @@ from headwater.overlay.ways.tree_place import TreePlace
 class Bench:
     """A list with a query whose subtree is sites 0 … 99, and a way that can be closed."""
 
-    def __init__(self, merger, *, time_s=float("inf"), **config):
+    def __init__(self, merger, *, time_s=float("inf"), sends_early=False, **config):
         self.calls = []
         bench = self
 
@@ -35,7 +35,9 @@ class Bench:
         place = TreePlace("parent", (), level=1, awaited=(1 << 100) - 1, patience=0.5)
         plan = TreeSet(0, (), (place,))
         sites = (1 << 100) - 1
-        self.query = LiveQuery("q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s)
+        self.query = LiveQuery(
+            "q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s, sends_early=sends_early
+        )
         self.is_open = True
         self.tray = Tray(notice_every_s=0.0)
         self.list = TimeSpaceList(OverlayConfig(**config), self, self.tray)
@@ -109,6 +111,37 @@ def test_an_early_update_that_waits_for_a_way_leaves_with_the_close(make_bench):
     assert len(left) == 1
     assert left[0].rows == (11, 12, 21, 22)
     assert left[0].age_s == pytest.approx(1.1)
+
+
+def test_early_updates_meet_each_other_and_never_a_close(make_bench):
+    """One that met a close would be held as long as that is, or let it go too soon."""
+    bench = make_bench(sends_early=True)
+    grouped(bench, [1], 1, closed_at=None)
+    grouped(bench, [2], 1, closed_at=None)
+    assert len(bench.list) == 1
+    grouped(bench, [3], 1, closed_at=1)
+    grouped(bench, [4], 2, closed_at=2)
+    assert len(bench.list) == 2
+    left = leaving(bench)
+    assert sorted(rows for _, rows in left) == [(11, 21), (31, 42)]
+
+
+def test_nobody_learns_from_early_updates_how_long_to_wait(make_bench):
+    """They leave long before the close, and their panes would seem to take as long as that."""
+    estimates = []
+    for is_early in (False, True):
+        bench = make_bench(sends_early=True)
+        for pane in range(40):
+            if is_early:
+                early = Coverage.of_group(1, 7, updates=((1, 1),), closed_at=None)
+                summary = Summary(query="q@a#1", pane=pane, coverage=early, rows=(1,))
+                bench.list.insert(summary, bench.query, birth_s=10.0 * pane, now_s=10.0 * pane)
+            for site, after_s in ((2, 4.0), (3, 4.1)):
+                bench.insert(site, pane, now_s=10.0 * pane + after_s)
+            bench.tick(10.0 * pane + 9.0)
+        (net_dist,) = bench.list._net_dists["q@a#1"].values()
+        estimates.append(net_dist.estimate_s)
+    assert estimates[0] == pytest.approx(estimates[1])
 
 
 def test_two_that_wait_for_a_way_leave_as_one(make_bench):

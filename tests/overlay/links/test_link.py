@@ -77,22 +77,22 @@ def test_a_clock_set_back_does_not_hide_a_silence(link):
     assert falls_silent(link, 10.0 + CONFIG.silent_ceiling_s + 1.0)
 
 
-def test_what_it_carries_stays_known_while_nothing_shows_it_and_not_for_the_next_link(link):
-    assert link.bytes_per_s is None
-    link.load(LinkLoad(100, bytes_per_s=2_000.0))
-    link.load(LinkLoad(0))
-    assert link.bytes_per_s == 2_000.0
+def test_what_it_carries_stays_known_while_nothing_shows_it_also_through_a_lost_link(link):
+    assert link.capacity.bytes_per_s is None
+    link.load(LinkLoad(100, bytes_per_s=2_000.0), now_s=1.0)
+    link.load(LinkLoad(0), now_s=2.0)
+    assert link.capacity.bytes_per_s == 2_000.0
     link.down()
     link.up(now_s=9.0)
-    assert link.bytes_per_s is None
+    assert link.capacity.bytes_per_s == 2_000.0
 
 
 def test_a_queue_that_takes_its_time_holds_up_and_sends_nobody_on_a_detour(link):
-    link.load(LinkLoad(20_000, queued_bytes_max=16_384))
+    link.load(LinkLoad(20_000, queued_bytes_max=16_384), now_s=1.0)
     assert link.is_filled
     assert link.is_open, "another way would take the load elsewhere"
     assert not link.room_bytes("q")
-    assert not link.load(LinkLoad(16_384)), "no room yet"
-    assert link.load(LinkLoad(10_000)), "there is room again"
-    link.load(LinkLoad(CONFIG.link_queue_bytes_max))
+    assert not link.load(LinkLoad(16_384), now_s=1.0), "no room yet"
+    assert link.load(LinkLoad(10_000), now_s=1.0), "there is room again"
+    link.load(LinkLoad(CONFIG.link_queue_bytes_max), now_s=1.0)
     assert not link.is_open

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from headwater.agent.asking.preparing import prepared_ask
 from headwater.agent.control import control_api as api
 from headwater.agent.control.altering import prepared_alter
+from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest
 from headwater.agent.control.budgets import give_budget, prepared_budget
 from headwater.agent.control.comparing import compared
 from headwater.agent.control.explaining import explained
@@ -99,6 +101,18 @@ async def _alarms(runtime: SiteRuntime, _: Any) -> api.AlarmsReply:
     return api.AlarmsReply(runtime.site, alarm_lines(runtime, kept), roots_elsewhere(runtime))
 
 
+def _end_ask(runtime: SiteRuntime, asked: EndAskRequest) -> EndAskReply:
+    """Those of them that were taken here and live."""
+    live = runtime.node.peer.live_queries()
+    ended = tuple(
+        one
+        for one in asked.questions
+        if one in live and live[one].query.asked and live[one].query.id.installer == runtime.site
+    )
+    runtime.question_ends.end(ended)
+    return EndAskReply(ended)
+
+
 class _Request(NamedTuple):
     asked: type[Any]
     """How its payload is read."""
@@ -125,5 +139,7 @@ REQUESTS: Mapping[str, _Request] = {
         lambda here, asked: api.StatementsReply(statements_of(here, asked.stream)),
     ),
     api.ALARMS: _Request(NOTHING, _alarms),
+    api.PREPARE_ASK: _Request(AskRequest, prepared_ask),
+    api.END_ASK: _Request(EndAskRequest, lambda here, asked: _end_ask(here, asked)),
     api.COMPARE: _Request(api.PrepareRequest, lambda here, asked: compared(here, asked.text)),
 }

@@ -25,6 +25,8 @@ WHY = "why"
 STATEMENTS = "statements"
 ALARMS = "alarms"
 COMPARE = "compare"
+PREPARE_ASK = "prepare question"
+END_ASK = "end question"
 
 
 class NamedWindow(StrEnum):
@@ -197,6 +199,9 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Where settings were altered: those that hold, and those that are to come."""
     sending: str = ""
     """Where it has a budget or a weight: what the site that was asked sends for it, and may."""
+    degraded: str = ""
+    """Where it may give something up: what the site that was asked gives up now, and at the root
+    how many sites do."""
     former: int = 0
     """Former queries of this name of which answers are left: ``headwater streams --former``."""
 

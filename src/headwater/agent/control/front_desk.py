@@ -16,7 +16,7 @@ import msgspec
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.audit import DONE, AuditLog, entry
-from headwater.agent.control.rights import Asked, Right, Rights
+from headwater.agent.control.rights import Asked, Right, Rights, stream_of
 from headwater.errors import ConfigurationError, HeadwaterError, NotAuthorised
 from headwater.net.control.control import Caller
 from headwater.net.identity.identity import Identity, Role
@@ -29,7 +29,14 @@ OF_A_STREAM = (api.WATCH, api.WHY, api.STATEMENTS)
 OF_NO_STREAM = (api.STREAMS, api.SITES, api.EXPLAIN, api.ALARMS)
 """What is said of streams is left out of the reply where they may not be read."""
 READS = (*OF_A_STREAM, *OF_NO_STREAM)
-PREPARES = (api.COMPARE, api.PREPARE, api.PREPARE_BUDGET, api.PREPARE_REMOVAL, api.PREPARE_ALTER)
+PREPARES = (
+    api.COMPARE,
+    api.PREPARE,
+    api.PREPARE_ASK,
+    api.PREPARE_BUDGET,
+    api.PREPARE_REMOVAL,
+    api.PREPARE_ALTER,
+)
 
 ALL_CHANGES = (Right.INSTALL, Right.REMOVE)
 """Of any stream."""
@@ -91,6 +98,11 @@ class FrontDesk:
     def _asked_for(self, name: str, payload: dict[str, Any]) -> list[Asked]:
         if name in OF_NO_STREAM:
             return []
+        if name == api.PREPARE_ASK:  # whose stream is asked is known when it is given
+            return []
+        if name == api.END_ASK:
+            ids = [str(one) for one in payload.get("questions", ())]
+            return [asked for one in ids for asked in self._of_live(Right.ASK, one)]
         stream = str(payload.get("stream", ""))
         if name in OF_A_STREAM:
             return self._of_live(Right.READ, stream)
@@ -116,7 +128,8 @@ class FrontDesk:
         federation = caller.identity.federation
         for query, operator in given.installs:
             signer = Identity(federation, Role.OPERATOR, operator)
-            for asked, who in product(_of(Right.INSTALL, [query]), (caller.identity, signer)):
+            right = Right.INSTALL if query.asked is None else Right.ASK
+            for asked, who in product(_of(right, [query]), (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))
         for removal in given.removals:
             signer = Identity(federation, Role.OPERATOR, removal.operator)
@@ -261,4 +274,4 @@ def _refuse_for(objection: str | None) -> None:
 
 
 def _of(right: Right, queries: list[Query]) -> list[Asked]:
-    return [Asked(right, query.stream, query.program.source.path) for query in queries]
+    return [Asked(right, stream_of(query), query.program.source.path) for query in queries]

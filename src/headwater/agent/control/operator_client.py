@@ -13,7 +13,9 @@ from typing import Any
 
 import msgspec
 
+from headwater.agent.asking.estimating import ESTIMATE, estimate_select
 from headwater.agent.control import control_api as api
+from headwater.agent.control.ask_api import AskRequest, PreparedAsk
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.values.words import alteration_in, query_in, removal_in
@@ -25,10 +27,19 @@ from headwater.plan.query import Query
 from headwater.sql.alter import file_with, merged_options, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
+from headwater.sql.questions.asking import asking, question_query
+from headwater.sql.questions.question_text import Stretch
 from headwater.sql.read.statements import StreamStatement, read_statements
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """One request to the agent: its name and payload."""
+
+
+class Question(msgspec.Struct, frozen=True):
+    query: Query
+    estimate: Query | None
+    roster_version: int
+    prepared: PreparedAsk
 
 
 async def run_statements(ask: Ask, text: str, signature: OperatorSignature) -> api.RunReply:
@@ -136,6 +147,53 @@ async def resume_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
             "headwater run"
         )
     return await run_statements(ask, text, signature)
+
+
+async def prepared_question(ask: Ask, request: AskRequest) -> Question:
+    """What is asked and how much it reads, as commands to be signed: compiled here as well, of the
+    statement that was asked for and the source that the agent tells."""
+    reply = await ask(api.PREPARE_ASK, msgspec.to_builtins(request))
+    prepared = msgspec.convert(reply, PreparedAsk)
+    question, version, _ = query_in(prepared.question)
+    _require_question(question, request.name, request.select, request, prepared)
+    estimate = None
+    if prepared.estimate is not None:
+        estimate, _, _ = query_in(prepared.estimate)
+        source = question.program.source
+        select = estimate_select(source.name, source.time_column)
+        _require_question(estimate, request.name + ESTIMATE, select, request, prepared)
+    return Question(question, estimate, version, prepared)
+
+
+async def give_question(
+    ask: Ask, query: Query, version: int, signature: OperatorSignature
+) -> api.RunReply:
+    signed = _signed(signature, Install(query=query, trees=(), roster_version=version))
+    return msgspec.convert(await _give(ask, api.GiveRequest(installs=(signed,))), api.RunReply)
+
+
+def _require_question(
+    theirs: Query, name: str, select: str, request: AskRequest, prepared: PreparedAsk
+) -> None:
+    of = Stretch(prepared.first_us, prepared.end_us, prepared.step_us)
+
+    def compiled(text: str) -> list[Query]:
+        return compile_statements(
+            f"{prepared.source};\n{text}",
+            root=prepared.home,
+            installer=prepared.installer,
+            next_counter=theirs.id.counter,
+            now_us=prepared.end_us + 1,
+            known_sites=prepared.sites,
+        )
+
+    mine = question_query(name, select, of, sites=request.sites, compiled=compiled)
+    mine = msgspec.structs.replace(mine, unit_last=theirs.unit_last)
+    if theirs.asked is None or theirs != asking(mine, theirs.asked):
+        raise HeadwaterError(
+            f"the agent has made another query of {name!r} than is made here; nothing is signed. "
+            "Compare the versions: headwater --version"
+        )
 
 
 async def _give(ask: Ask, request: api.GiveRequest) -> Any:

@@ -14,12 +14,15 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from headwater.net.identity.identity import PEOPLE, Identity, Role
+from headwater.plan.query import Query, QueryId
 
 
 class Right(StrEnum):
     INSTALL = "install"
     REMOVE = "remove"
     READ = "read"
+    ASK = "ask"
+    """About the past, of a stream's panes or of logs: a question ends by itself."""
 
 
 class OperatorRights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,7 +32,7 @@ class OperatorRights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     """As in the certificate."""
     may: tuple[Right, ...] = tuple(Right)
-    """``install``, ``remove``, ``read``."""
+    """``install``, ``remove``, ``read``, ``ask``."""
     streams: tuple[str, ...] = ("*",)
     """Names of streams."""
     sources: tuple[str, ...] = ("*",)
@@ -50,6 +53,14 @@ class Asked(msgspec.Struct, frozen=True):
     right: Right
     stream: str | None = None
     source: str | None = None
+
+
+def stream_of(query: Query) -> str | None:
+    """What it is called where streams are named: a question counts as the stream whose panes it
+    reads. None: one that reads logs, which is of no stream."""
+    if query.asked is None:
+        return query.stream
+    return QueryId.parse(query.asked.stream).name if query.reads_cube else None
 
 
 class Rights:

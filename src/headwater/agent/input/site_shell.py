@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.input.feeder import Feeder
 from headwater.agent.stores import SiteStores
 from headwater.agent.threads import done_by
@@ -25,6 +26,7 @@ class SiteShell:
         node: Node,
         stores: SiteStores,
         feeder: Feeder,
+        questions: SiteQuestions,
         *,
         writer: Executor,
         now_s: Callable[[], float],
@@ -33,6 +35,7 @@ class SiteShell:
         self._node = node
         self._stores = stores
         self._feeder = feeder
+        self._questions = questions
         self._writer = writer
         self._now_s = now_s
         self._note = note
@@ -45,6 +48,9 @@ class SiteShell:
         """Nothing else is done meanwhile: see ``Installed``."""
         query = installed.query
         self._stores.book.add(query)
+        if query.reads_cube:
+            self._questions.install(query)
+            return
         try:
             await self._feeder.install(query, is_new=installed.is_new)
         except StoreBroken:
@@ -57,7 +63,8 @@ class SiteShell:
         self._stores.book.alter(altered.query, altered.settings)
 
     def withdraw(self, withdrawn: fx.Withdrawn) -> None:
-        self._feeder.withdraw(withdrawn.query)
+        if not self._questions.withdraw(withdrawn.query):
+            self._feeder.withdraw(withdrawn.query)
 
     def live_anew(self, anew: fx.LiveAnew) -> int:
         return self._stores.cube.live_anew(anew.above)

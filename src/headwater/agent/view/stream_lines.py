@@ -13,6 +13,7 @@ from headwater.agent.control.control_api import Installed, StreamLine, StreamsRe
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
+from headwater.agent.view.degraded_text import degraded_text
 from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
 from headwater.algebra.windows.sequence_grid import number_text
@@ -68,6 +69,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         alarms=0 if root is None else len(root.alarms),
         clocks=_clocks_text(runtime, query),
         settings=_settings_text(runtime, query),
+        degraded=degraded_text(runtime, query),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line

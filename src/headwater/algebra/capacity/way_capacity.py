@@ -7,6 +7,8 @@ what was known last; before anything was, it is nothing to go by, and never "as 
 
 from __future__ import annotations
 
+from math import log2
+
 import msgspec
 
 
@@ -30,6 +32,8 @@ class WayCapacity(msgspec.Struct, frozen=True):
         return self.bytes_per_s is not None and self.bytes_per_s < 1.0
 
 
+BUDGET = "budget"
+"""In place of a neighbour: a budget allows less than any link carries."""
 UNKNOWN = WayCapacity()
 """Of a way of which nothing was ever heard."""
 
@@ -41,3 +45,32 @@ def least(one: WayCapacity, other: WayCapacity) -> WayCapacity:
     if one.bytes_per_s is None or other.bytes_per_s < one.bytes_per_s:
         return other
     return one
+
+
+STEPS = 8
+"""To each doubling, as heartbeats tell it: nobody measures a link to less than a tenth."""
+LEVEL_MAX = 2 + 40 * STEPS
+"""A terabyte a second."""
+
+
+def told_level(bytes_per_s: float | None) -> int:
+    """As heartbeats tell it: 0 is not known, 1 nothing gets through.
+
+    >>> told_level(None), told_level(0.2), told_level(25_000.0)
+    (0, 1, 119)
+    """
+    if bytes_per_s is None:
+        return 0
+    if bytes_per_s < 1.0:
+        return 1
+    return min(LEVEL_MAX, 2 + round(STEPS * log2(bytes_per_s)))
+
+
+def rate_of_level(level: int) -> float | None:
+    """
+    >>> [rate_of_level(level) for level in (0, 1, 2, 10)]
+    [None, 0.0, 1.0, 2.0]
+    """
+    if level <= 1:
+        return None if level == 0 else 0.0
+    return float(2.0 ** ((level - 2) / STEPS))

@@ -49,6 +49,8 @@ class Reason(StrEnum):
     """Its rows are in a coarser pane, of a level of the query."""
     STRADDLED = "straddled"
     """Of a level: something came between, and the finer panes are sent instead."""
+    NOT_CLOSED = "not closed"
+    """Of a question: the stream's panes were open when it was answered."""
 
     @classmethod
     def _missing_(cls, _: object) -> Reason:

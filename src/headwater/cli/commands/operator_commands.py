@@ -47,6 +47,7 @@ TROUBLES = frozenset(
         "clocks",
         "settings",
         "sending",
+        "degraded",
         "former",
     )
 )
@@ -139,7 +140,7 @@ def watch(
                     continue
                 waiting.clear()
                 answer = msgspec.convert(event, api.AnswerEvent)
-                _show_answer(answer.header, answer.rows, form)
+                show_answer(answer.header, answer.rows, form)
                 shown += 1
                 if shown == count:
                     return
@@ -324,7 +325,7 @@ def listing_of(
     return Listing(columns, rows, title, none, seldom)
 
 
-def _show_answer(
+def show_answer(
     header: dict[str, Any], rows: tuple[dict[str, Any], ...], form: OutputFormat
 ) -> None:
     from headwater.cli.show.headline import headline

@@ -45,6 +45,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(bounded(header["bounded"]))
     if header.get("withheld", {}).get("columns"):
         parts.append(withheld(header["withheld"]))
+    if header.get("degraded_count"):
+        parts.append(degraded(header["degraded_count"], header["degraded"]))
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 
@@ -93,6 +95,14 @@ def bounded(found: Mapping[str, Any]) -> str:
 def withheld(found: Mapping[str, Any]) -> str:
     """``hits may be off by 12 (…); 80 small groups of sites are not in it; they follow``."""
     return "; ".join(msgspec.convert(found, StatedErrors).all_lines())
+
+
+def degraded(count: int, named: Any) -> str:
+    """``fra gives something up (sample(url, 1/4), step 2 of 4), and 3 more``."""
+    first = named[0]
+    more = f", and {count - 1} more" if count > 1 else ""
+    step = f"step {first['step']} of {first['of']}"
+    return f"{first['site']} gives something up ({first['operator']}, {step}){more}"
 
 
 def alarms(count: int, named: Any) -> str:

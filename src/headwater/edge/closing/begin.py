@@ -50,7 +50,7 @@ class Beginning:
         state, query = self._state, self._state.query
         # An input that ends is over by itself; of states its end says only how many there are.
         state.change(News.NONE, end_pane=None if query.ends else query.ends_at)
-        if query.reads_past is True:
+        if query.reads_past is True:  # also of a question, whose past is the cube's
             self._begin_in_past(loss_through=loss_through)
             return
         begun_s, born_s = state.time.of(now_s), state.time.of_wall(born_s)
@@ -83,7 +83,7 @@ class Beginning:
             catching_up=True,
             awaits_greeting=self._cube_made_s is not None,
             loss_heard=loss_through,
-            past=past_reading(self._state.query),
+            past="" if self._state.query.reads_cube else past_reading(self._state.query),
             begins_after=None if self._state.query.numbers is None else Reason.NOT_RETAINED,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS
@@ -19,6 +20,7 @@ from headwater.edge.outputs import Raised, UpdatesMade
 from headwater.edge.query_state import News, QueryState
 from headwater.plan.altered.link_share import CLOSE_BYTES, CONTROL_SHARE
 from headwater.plan.degrading.degradation import Degradation, OperatorKind
+from headwater.plan.notice import Notice
 
 QUIET_PANES = 3
 """Without a row for so many, the query needs nothing."""
@@ -78,12 +80,24 @@ class Degrading:
             self._panes += panes
             self._row_counts = done.row_counts
 
-    def look(self, way: WayCapacity, *, now_s: float) -> None:
-        """Once a tick, when what is being made is known."""
+    def look(self, way: WayCapacity, *, now_s: float) -> list[Notice]:
+        """Once a tick, when what is being made is known; says it when the step changes."""
+        former = self.policy.step
+        self._look(way, now_s=now_s)
+        step, plan = self.policy.step, self.plan
+        if step == former:
+            return []
+        kind = "degraded" if step > former else "restored"
+        told = "all is sent again" if plan is None else step_text(plan, step)
+        why = f" ({self.policy.why})" if self.policy.why is not None else ""
+        text = f"{self._state.id}: {told}{why}; it needs {rate_text(self.need)}"
+        return [Notice("edge", kind, text)]
+
+    def _look(self, way: WayCapacity, *, now_s: float) -> None:
         self.way = way
         plan = self.plan
         if plan is None:
-            self._drop(now_s=now_s)
+            self._go_to(Policy())
             return
         pane_s = self._state.query.window.pane_us / MICROS
         quiet_s = QUIET_PANES * self._longest_s(plan)
@@ -127,11 +141,6 @@ class Degrading:
             self.savings = self.savings.saw_rows(plan, self._row_counts)
             self._row_counts = ()
 
-    def _drop(self, *, now_s: float) -> None:
-        """Settings without a degradation hold now."""
-        if self.policy.step:
-            self._go_to(Policy())
-
     def _go_to(self, policy: Policy) -> None:
         former, self.policy = self.policy, policy
         if policy.step == former.step:
@@ -143,10 +152,21 @@ class Degrading:
         self._state.change(News.WORD, degraded=said)
 
 
+def step_text(plan: Degradation, step: int) -> str:
+    """For people."""
+    newest = plan.newest_at(step)
+    if newest is None:
+        return "all is sent"
+    return f"{newest.operator.text} at level {newest.at} (step {step} of {plan.last_step})"
+
+
 class DegradeProgress(msgspec.Struct, frozen=True):
     """Of one query, for people and metrics."""
 
     step: int = 0
+    last_step: int = 0
+    text: str = ""
+    """What it does, in words."""
     why: str = ""
     need: float = 0.0
     """Bytes a second."""
@@ -165,4 +185,13 @@ def progress_of(degrading: Degrading) -> DegradeProgress | None:
     left = tuple(degrading.savings.left_of_all(plan, step) for step in steps)
     why = "" if policy.why is None else policy.why.value
     way = degrading.way
-    return DegradeProgress(policy.step, why, degrading.need, way.bytes_per_s, way.narrowest, left)
+    return DegradeProgress(
+        policy.step,
+        plan.last_step,
+        step_text(plan, policy.step),
+        why,
+        degrading.need,
+        way.bytes_per_s,
+        way.narrowest,
+        left,
+    )

@@ -1,4 +1,4 @@
-"""A minute in the life of a federation: twelve sites, two questions, two misfortunes, one check.
+"""A minute in the life of a federation: twelve sites, three questions, two misfortunes, one check.
 
 Everything is real but the distance: logs grow on disk, Spark reads them, cubes keep them, bytes
 travel with the delays and rates of the wide area. On the way a region is cut off and an agent is
@@ -34,6 +34,7 @@ from headwater.local.demo.demo_snapshot import (
     EventShown,
     SiteCondition,
 )
+from headwater.local.demo.narrow_link import BYTES_PER_S, DELAY_S, SITE, NarrowLink
 from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic, write_bulk
 from headwater.local.federation import Federation
 from headwater.local.trial.try_query import try_query
@@ -53,7 +54,7 @@ REGIONS = {
     "europe": (("london", 2_600.0, 0.0), ("frankfurt", 2_200.0, 1.0), ("madrid", 1_200.0, 1.0)),
     "america": (("ashburn", 3_000.0, -5.0), ("dallas", 1_600.0, -6.0), ("saopaulo", 900.0, -3.0)),
     "asia": (("tokyo", 2_400.0, 9.0), ("mumbai", 1_800.0, 5.5), ("singapore", 1_200.0, 8.0)),
-    "south": (("sydney", 1_100.0, 10.0), ("johannesburg", 600.0, 2.0), ("lagos", 400.0, 1.0)),
+    "south": (("lagos", 1_100.0, 1.0), ("johannesburg", 600.0, 2.0), ("sydney", 400.0, 10.0)),
 }
 """(site, lines a second on average, hours before UTC), the largest of each region first. So
 much that what twelve sites in four trees say whatever they read is not most of what they say."""
@@ -64,8 +65,9 @@ BEGIN_AFTER_US = 8_000_000
 """The first window starts at the first boundary after so long: installs take a second or two,
 more on a busy machine."""
 WARM_UP_LINES = 2_000
-LIFE_S = 6.0
-"""Summaries live shorter than in the field, so that a minute is enough to see a repair."""
+LIFE_S = 10.0
+"""Summaries live shorter than in the field, so that a minute is enough to see a repair; and longer
+than the narrow line takes for what a window has, or they would die on it again and again."""
 FINAL_S_MAX = 120.0
 """After the logs have ended, everything must be final within this time."""
 SHOW_EVERY_S = 0.25
@@ -131,6 +133,7 @@ class Demo:
         self._windows: dict[str, dict[int, Envelope]] = {}
         self._incomplete: set[tuple[str, int]] = set()
         """Windows that were answered before all sites were in."""
+        self._narrow = NarrowLink()
         self._sent_before: dict[str, int] = {}
         self._queries: list[Query] = []
         self._writers: dict[str, SiteWriter] = {}
@@ -197,6 +200,7 @@ class Demo:
             summaries_bytes=self._world.sent_kinds[SummaryMessage.__name__],
             incomplete_count=len(self._incomplete),
             elapsed_s=self._elapsed_s,
+            narrow=self._narrow.verdict(),
         )
 
     def move_logs(self, into: Path) -> None:
@@ -212,12 +216,16 @@ class Demo:
         for name, runtime in self._federation.runtimes.items():
             sent = self._sent_before.get(name, 0) + _sent_bytes(runtime)
             self._sent_before[name] = sent
+            self._narrow.add_sent(_sent_by_stream(runtime))
 
     def _logs(self, site: str) -> Path:
         return self._directory / "logs" / site
 
     def _wire(self, left: str, right: str) -> Wire:
-        """Delays and rates of the wide area: a region is near, the rest of the world is far."""
+        """Delays and rates of the wide area: a region is near, the rest of the world is far, and
+        one site has a narrow line to all others."""
+        if SITE in (left, right):
+            return Wire(delay_s=DELAY_S, jitter_s=0.015, bytes_per_s=BYTES_PER_S)
         if self._region_of[left] == self._region_of[right]:
             return Wire(delay_s=0.012, jitter_s=0.003, bytes_per_s=2_000_000)
         return Wire(delay_s=0.080, jitter_s=0.015, bytes_per_s=250_000)
@@ -274,6 +282,7 @@ class Demo:
     async def _kill(self) -> None:
         killed = self._federation.runtimes[KILLED]
         self._sent_before[KILLED] = _sent_bytes(killed)
+        self._narrow.add_sent(_sent_by_stream(killed))
         await self._federation.kill_site(KILLED)
         self._set([KILLED], SiteCondition.DEAD)
         self._phase = f"{CUT_REGION} is cut off, {KILLED} is dead"
@@ -338,6 +347,7 @@ class Demo:
         for envelope in reader.envelopes(seq):
             before = self._windows[query.id.name].get(envelope.window)
             self._windows[query.id.name][envelope.window] = envelope
+            self._narrow.hear(query.id.name, envelope)
             if envelope.missing:
                 self._incomplete.add((query.id.name, envelope.window))
             if before is not None and not before.exact and envelope.exact:
@@ -365,6 +375,7 @@ class Demo:
                     tuple(self._stream_view(query) for query in self._queries),
                 ),
                 events=tuple(self._events),
+                narrow=self._narrow.shown(WINDOWS_SHOWN),
             )
         )
 
@@ -420,8 +431,12 @@ def _beside(work: Callable[[], None]) -> asyncio.Future[None]:
 
 
 def _roster() -> Roster:
+    """Whoever has a narrow line dials others and is nobody's way."""
     names = [(name, region) for region, sites in REGIONS.items() for name, *_ in sites]
-    sites = tuple(Site(n, name, region=region) for n, (name, region) in enumerate(names))
+    sites = tuple(
+        Site(n, name, region=region, dialable=name != SITE)
+        for n, (name, region) in enumerate(names)
+    )
     return Roster(version=1, sites=sites, home=HOME)
 
 
@@ -440,3 +455,9 @@ def _settings() -> RuntimeSettings:
 
 def _sent_bytes(runtime: SiteRuntime) -> int:
     return sum(link.sent_bytes for link in runtime.network.stats().links.values())
+
+
+def _sent_by_stream(runtime: SiteRuntime) -> dict[str, int]:
+    spent = runtime.network.stats().queries
+    names = {query: query.partition("@")[0] for query in spent if query}
+    return {name: sum(spent[query].spent_bytes.values()) for query, name in names.items()}

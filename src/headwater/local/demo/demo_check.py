@@ -10,8 +10,10 @@ import pyarrow as pa
 import zstandard
 
 from headwater.algebra.rows.equality import difference
-from headwater.local.demo.demo_snapshot import DemoSummary, StreamVerdict
+from headwater.local.demo.demo_snapshot import DemoSummary, NarrowVerdict, StreamVerdict
+from headwater.local.trial.stated_bounds import broken_bound
 from headwater.plan.query import Query
+from headwater.root.said.withheld import NONE_STATED, StatedErrors
 from headwater.spark.central import central_answers
 from headwater.spark.jvm.session import RunningSpark
 from headwater.store.input.site_files import paths_below
@@ -29,6 +31,7 @@ class DemoRecord(msgspec.Struct, frozen=True):
     """Of those, what the records were reduced to."""
     incomplete_count: int
     elapsed_s: float
+    narrow: NarrowVerdict | None = None
 
 
 def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
@@ -43,6 +46,7 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
         incomplete_count=record.incomplete_count,
         record_count=sum(_line_count(path) for path in files),
         elapsed_s=record.elapsed_s,
+        narrow=record.narrow,
     )
 
 
@@ -56,6 +60,7 @@ def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVer
     wanted = {window: rows for window, rows in reference.items() if window >= first}
     answers = {window: reader.answer(*found) for window, found in newest.items()}
     envelopes = [envelope for _, envelope in newest.values()]
+    stated = {window: envelope.withheld for window, (_, envelope) in newest.items()}
     return StreamVerdict(
         name=query.id.name,
         window_count=len(newest),
@@ -63,18 +68,24 @@ def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVer
         exact_count=sum(envelope.exact for envelope in envelopes),
         revision_count=sum(envelope.revision - 1 for envelope in envelopes),
         row_count=sum(rows.num_rows for rows in answers.values() if rows is not None),
-        is_equal=(found := _first_difference(answers, wanted)) is None,
+        is_equal=(found := _first_difference(answers, wanted, stated)) is None,
         difference=found or "",
         unparsed_count=max((envelope.tally.unparsed for envelope in envelopes), default=0),
+        bounded_count=sum(bool(envelope.withheld) for envelope in envelopes),
     )
 
 
 def _first_difference(
-    answers: Mapping[int, pa.Table | None], reference: Mapping[int, pa.Table]
+    answers: Mapping[int, pa.Table | None],
+    reference: Mapping[int, pa.Table],
+    stated: Mapping[int, StatedErrors],
 ) -> str | None:
     for window in sorted(answers.keys() | reference.keys()):
         mine, theirs = answers.get(window), reference.get(window)
-        if mine is None or theirs is None:
+        withheld = stated.get(window, NONE_STATED)
+        if withheld:
+            found = broken_bound(withheld, mine, theirs)
+        elif mine is None or theirs is None:
             counts = [0 if rows is None else rows.num_rows for rows in (mine, theirs)]
             found = f"{counts[0]} rows and {counts[1]} rows" if counts[0] != counts[1] else None
         else:

@@ -38,6 +38,55 @@ class EventShown(msgspec.Struct, frozen=True):
     text: str
 
 
+class NarrowWindow(msgspec.Struct, frozen=True):
+    """One window of the question that is asked twice over the narrow link."""
+
+    start_us: int
+    end_us: int
+    whole_s: float | None
+    """How long after the window's end there was an answer with the site in it, without an error;
+    None: there is none yet."""
+    bounded_s: float | None
+    """The same with one."""
+    asked: str = ""
+    reached: float = 0.0
+    """Of the error that was asked for, a share of the total."""
+    withheld_keys: int = 0
+
+
+class NarrowShown(msgspec.Struct, frozen=True):
+    line: str = ""
+    """Whose link it is, and how narrow."""
+    whole: str = ""
+    """The stream without an error."""
+    bounded: str = ""
+    windows: tuple[NarrowWindow, ...] = ()
+    """The newest, in order."""
+
+    @property
+    def streams(self) -> tuple[str, str]:
+        return self.whole, self.bounded
+
+
+class NarrowVerdict(msgspec.Struct, frozen=True):
+    """What the error has brought, over all windows; times are in the middle."""
+
+    line: str
+    window_count: int
+    whole_s: float
+    bounded_s: float
+    whole_in_time: int
+    """Windows whose first answer has the site in it."""
+    bounded_in_time: int
+    asked: str
+    reached: float
+    """In the worst window."""
+    withheld_keys: int
+    whole_bytes: int = 0
+    """Sent for the stream without an error, by all sites."""
+    bounded_bytes: int = 0
+
+
 class DemoSnapshot(msgspec.Struct, frozen=True):
     elapsed_s: float
     duration_s: float
@@ -47,6 +96,7 @@ class DemoSnapshot(msgspec.Struct, frozen=True):
     view: FederationView = FederationView()
     events: tuple[EventShown, ...] = ()
     """All of them, oldest first: a view shows the newest and remembers what it has shown."""
+    narrow: NarrowShown = NarrowShown()
 
 
 class StreamVerdict(msgspec.Struct, frozen=True):
@@ -63,6 +113,15 @@ class StreamVerdict(msgspec.Struct, frozen=True):
     """Where the first difference is, when there is one."""
     unparsed_count: int = 0
     """Lines that its answers say were no records."""
+    bounded_count: int = 0
+    """Windows of which sites kept something back, as they were asked to: they are not exact, and
+    held to what they state."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Every window is final, and exact or held to its bound."""
+        settled = self.exact_count + self.bounded_count
+        return 0 < self.window_count == self.final_count == settled
 
 
 class DemoSummary(msgspec.Struct, frozen=True):
@@ -78,12 +137,12 @@ class DemoSummary(msgspec.Struct, frozen=True):
     heartbeats, acknowledgements, states; it grows with sites and time, and not with the logs."""
     incomplete_count: int = 0
     """Windows that were answered before all sites were in, and said so."""
+    narrow: NarrowVerdict | None = None
 
     @property
     def is_good(self) -> bool:
         """Every window of every stream is final, exact (nothing was lost, whatever was cut off or
-        killed) and equal to what one Spark computes."""
-        return bool(self.streams) and all(
-            stream.is_equal and 0 < stream.window_count == stream.final_count == stream.exact_count
-            for stream in self.streams
-        )
+        killed) and equal to what one Spark computes; or, where something was kept back, no further
+        from that than it states."""
+        streams = self.streams
+        return bool(streams) and all(stream.is_equal and stream.is_whole for stream in streams)

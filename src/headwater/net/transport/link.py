@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from headwater.algebra.capacity.delivery import Delivery
 from headwater.errors import WireError
 from headwater.net.identity.identity import Identity
 from headwater.net.identity.keyring import CertificateTold, Keyring
@@ -30,7 +31,7 @@ from headwater.net.transport.frames import Frame, Kind, MessageAssembler, Stream
 from headwater.net.transport.load_meter import LoadMeter
 from headwater.net.transport.pacer import Pacer
 from headwater.net.transport.send_queue import BACKLOG_SHARE, TRAFFIC, SendQueue
-from headwater.net.transport.tcp import TcpInfo, tcp_info
+from headwater.net.transport.tcp import tcp_info
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
@@ -56,7 +57,7 @@ class Link:
         self.identity = identity
         self.site = identity.name
         self.is_open = True
-        self.info: TcpInfo | None = None
+        self.info: Delivery | None = None
         self._codec = codec
         self._counters = counters
         self._refused = refused
@@ -173,14 +174,15 @@ class Link:
 
     def sample(self) -> None:
         """Called now and then: asks the kernel."""
-        self.info = tcp_info(self._sides[1].connection.extra("socket")) or self.info
+        delivery = tcp_info(self._sides[1].connection.extra("socket"))
+        self.info = delivery or self.info
         for gate in self._gates:
             if gate is not None:
                 gate.settle()
         for side in self._sides:
             for stream, count in side.queue.take_counts().items():
                 self._counters.sent_by[class_of(TRAFFIC[stream])] += count
-        self._load.changed()
+        self._load.sampled(delivery)
 
     @property
     def live_waits_s(self) -> float:
@@ -190,7 +192,7 @@ class Link:
         return self._sides[1].queue.waits_s(Stream.LIVE, now_s=_now_s())
 
     def stats(self, so_far: LinkStats) -> LinkStats:
-        rtt_s, rtt_min_s, rate = self.info or (None, None, None)
+        rtt_s, rtt_min_s, rate, is_limited = self.info or (None, None, None, None)
         return msgspec.structs.replace(
             so_far,
             is_up=self.is_open,
@@ -198,6 +200,7 @@ class Link:
             rtt_s=rtt_s,
             rtt_min_s=rtt_min_s,
             delivery_bytes_per_s=rate,
+            is_limited_by_us=is_limited,
             drain_bytes_per_s=self._load.rate.bytes_per_s(now_s=_now_s()),
         )
 

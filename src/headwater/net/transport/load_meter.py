@@ -9,6 +9,7 @@ it is told.
 import asyncio
 from collections.abc import Callable, Mapping
 
+from headwater.algebra.capacity.delivery import Delivery
 from headwater.algebra.drain_rate import DrainRate
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.queue_limit import CHUNK_BYTES, queue_bytes_max
@@ -59,6 +60,12 @@ class LoadMeter:
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._say)
 
+    def sampled(self, delivery: Delivery | None) -> None:
+        """The kernel was asked; the peer is told, whatever waits."""
+        self.changed()
+        if delivery is not None:
+            self._tell(self._load_now()._replace(delivery=delivery))
+
     def _is_much(self) -> bool:
         if not self._seen_bytes:
             return self._is_news or self._told.queued_bytes > 0
@@ -69,17 +76,22 @@ class LoadMeter:
         self._is_due = False
         if not self._is_much():
             return
+        self._tell(self._load_now())
+
+    def _load_now(self) -> LinkLoad:
+        """A rate is told with what has shown it: a queue that stands empty shows no more."""
         self._is_news = self._seen_bytes > 0
+        has_shown = self._seen_bytes > 0 or self._told.queued_bytes > 0
         now_s = _now_s()
         self._told = LinkLoad(
             self._seen_bytes,
             queue_bytes_max(
                 self.rate, queue_s_max=self._queue_s_max, budget=self.budget, now_s=now_s
             ),
-            self.rate.shown_bytes_per_s(now_s=now_s),
+            self.rate.shown_bytes_per_s(now_s=now_s) if has_shown else None,
             dict(self._queued_by()),
         )
-        self._tell(self._told)
+        return self._told
 
 
 def _now_s() -> float:

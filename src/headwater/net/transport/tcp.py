@@ -9,6 +9,8 @@ import socket
 import struct
 from typing import Any, NamedTuple
 
+from headwater.algebra.capacity.delivery import Delivery
+
 NOTSENT_LOWAT_BYTES = 16 * 1024
 
 KEEPALIVE_IDLE_S, KEEPALIVE_EVERY_S, KEEPALIVE_COUNT = 20, 5, 3
@@ -18,17 +20,13 @@ _TCP_KEEPIDLE, _TCP_KEEPINTVL, _TCP_KEEPCNT = 4, 5, 6
 _TCP_USER_TIMEOUT, _TCP_NOTSENT_LOWAT = 18, 25
 """Linux's numbers; not every Python has names for them."""
 _TCP_INFO_BYTES = 168
+_RATE_LIMITED_AT = 7
+"""Its lowest bit: when the rate was measured the sender had no more."""
 _RTT_AT, _MIN_RTT_AT, _DELIVERY_RATE_AT = 68, 148, 160
 _SEGS_OUT_AT, _BYTES_SENT_AT, _BYTES_AGAIN_AT = 136, 200, 208
 _TCP_INFO_SENT_BYTES = 216
 """From Linux 4.19 on."""
 """Offsets in Linux's ``struct tcp_info``, which only ever grows at its end."""
-
-
-class TcpInfo(NamedTuple):
-    rtt_s: float
-    rtt_min_s: float
-    delivery_bytes_per_s: float
 
 
 class SentByTcp(NamedTuple):
@@ -56,7 +54,7 @@ def tune(sock: Any, *, user_timeout_s: float) -> None:
             continue  # Not Linux: links work, only more is hidden in the kernel.
 
 
-def tcp_info(sock: Any) -> TcpInfo | None:
+def tcp_info(sock: Any) -> Delivery | None:
     """None where the platform does not tell, or the socket is gone."""
     try:
         data = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
@@ -67,7 +65,8 @@ def tcp_info(sock: Any) -> TcpInfo | None:
     (rtt_us,) = struct.unpack_from("=I", data, _RTT_AT)
     (min_rtt_us,) = struct.unpack_from("=I", data, _MIN_RTT_AT)
     (rate,) = struct.unpack_from("=Q", data, _DELIVERY_RATE_AT)
-    return TcpInfo(rtt_us / 1e6, min_rtt_us / 1e6, float(rate))
+    is_limited = bool(data[_RATE_LIMITED_AT] & 1)
+    return Delivery(rtt_us / 1e6, min_rtt_us / 1e6, float(rate), is_limited)
 
 
 def sent_by_tcp(sock: Any) -> SentByTcp | None:

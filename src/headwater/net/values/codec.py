@@ -64,6 +64,7 @@ from headwater.net.values.words import (
     state_in,
 )
 from headwater.overlay.carry.state_batch import STATES_PER_MESSAGE_MAX
+from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.messages import (
     AckMessage,
     AlterMessage,
@@ -75,6 +76,7 @@ from headwater.overlay.messages import (
     Message,
     Placed,
     StatesMessage,
+    StreamMarker,
     SummaryMessage,
     aged,
 )
@@ -123,6 +125,12 @@ class WireCommandMessage(msgspec.Struct, frozen=True, array_like=True):
 class WireAlterMessage(msgspec.Struct, frozen=True, array_like=True):
     alter: WireSigned
     count: WireSigned | None = None
+
+
+class WireStreamMarker(msgspec.Struct, frozen=True, array_like=True):
+    """Of which query it is only its sender needs to know."""
+
+    number: Annotated[int, Meta(ge=1, le=NUMBER_MAX)]
 
 
 class WireAskInstall(msgspec.Struct, frozen=True, array_like=True):
@@ -329,6 +337,14 @@ _LAYOUTS = (
             alter=alter_in(wire.alter), count=None if wire.count is None else count_in(wire.count)
         ),
         bytes_max=COMMAND_BYTES_MAX,
+    ),
+    _Layout(
+        12,
+        StreamMarker,
+        msgspec.msgpack.Decoder(WireStreamMarker),
+        lambda _, marker: WireStreamMarker(marker.number),
+        lambda _, wire: StreamMarker(wire.number),
+        compress=False,
     ),
 )
 

@@ -7,7 +7,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from headwater.algebra.capacity.way_capacity import LEVEL_MAX, rate_of_level, told_level
 from headwater.algebra.coordinate import Coordinate
+from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.ways.root_pulses import PULSES_MAX, VIA_MAX, RootPulse
 
@@ -27,6 +29,7 @@ class WireRootPulse(msgspec.Struct, frozen=True, array_like=True):
     via: Annotated[tuple[int, ...], Meta(max_length=VIA_MAX)] = ()
     by_host: bool = False
     clock_age_ms: Annotated[int, Meta(ge=0, le=1 << 50)] = 0
+    carries: Annotated[int, Meta(ge=0, le=LEVEL_MAX)] = 0
 
 
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
@@ -38,6 +41,8 @@ class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
     coordinate: WirePlace | None = None
     needs_link: bool = True
     next_ms: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    marker: Annotated[int, Meta(ge=-1, le=NUMBER_MAX)] = -1
+    marker_held_ms: Annotated[int, Meta(ge=0, le=1 << 50)] = 0
 
 
 def wire_place(place: Coordinate) -> WirePlace:
@@ -60,6 +65,7 @@ def wire_beat(beat: Heartbeat) -> WireHeartbeat:
             via=pulse.via,
             by_host=pulse.by_host,
             clock_age_ms=round(pulse.clock_age_s * 1e3),
+            carries=told_level(pulse.carries),
         )
         for pulse in beat.roots
     )
@@ -73,6 +79,8 @@ def wire_beat(beat: Heartbeat) -> WireHeartbeat:
         coordinate=place,
         needs_link=beat.needs_link,
         next_ms=round(beat.next_s * 1e3),
+        marker=beat.marker,
+        marker_held_ms=round(beat.marker_held_s * 1e3),
     )
 
 
@@ -86,6 +94,7 @@ def beat_in(wire: WireHeartbeat) -> Heartbeat:
             via=pulse.via,
             by_host=pulse.by_host,
             clock_age_s=pulse.clock_age_ms / 1e3,
+            carries=rate_of_level(pulse.carries),
         )
         for pulse in wire.roots
     )
@@ -99,4 +108,6 @@ def beat_in(wire: WireHeartbeat) -> Heartbeat:
         coordinate=place,
         needs_link=wire.needs_link,
         next_s=wire.next_ms / 1e3,
+        marker=wire.marker,
+        marker_held_s=wire.marker_held_ms / 1e3,
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
+from headwater.algebra.capacity.way_capacity import BUDGET, UNKNOWN, WayCapacity, least
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
@@ -21,6 +21,7 @@ from headwater.overlay.carry.packing import Packing
 from headwater.overlay.carry.summary_entry import rows_bytes
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
+from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.commands.reconciliation import Reconciliation
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
@@ -61,7 +62,9 @@ class Carrier:
         self._bringers = bringers
         self.stages: Counter[str] = Counter()
         """How often summaries left by each stage of the policy."""
-        self.list = TimeSpaceList(here.config, router, here.tray)
+        self._capacities: dict[str, WayCapacity] = {}
+        """Of the ways of queries that are live, as they were known last."""
+        self.list = TimeSpaceList(here.config, router, here.tray, self._died)
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -92,13 +95,20 @@ class Carrier:
         if query is None and self._log.is_removed(summary.query):
             return
         birth_s = now_s - summary.age_s
-        self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=False))
+        self._send(
+            self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=False),
+            now_s=now_s,
+        )
+
+    def discard_query(self, query_id: str) -> None:
+        self.list.discard_query(query_id)
+        self._capacities.pop(query_id, None)
 
     def tick(self, *, now_s: float) -> None:
-        self._send(self.list.tick(now_s=now_s))
+        self._send(self.list.tick(now_s=now_s), now_s=now_s)
 
     def way_opened(self, *, now_s: float) -> None:
-        self._send(self.list.way_opened(now_s=now_s))
+        self._send(self.list.way_opened(now_s=now_s), now_s=now_s)
 
     def room_bytes(self, query_id: str, *, now_s: float) -> int:
         """How much this site may originate now, as rows lie in memory; 0 without a way up."""
@@ -109,24 +119,39 @@ class Carrier:
         if query.is_root:
             return in_list
         hop = self._router.next_hop(query_id, now_s=now_s)
-        if hop is None:
+        if hop is None or self._capacity_by(hop.site, query).is_shut:
             return 0
         room = self._neighbours.link(hop.site).room_bytes(query_id)
         return min(in_list, int(room / self.packing.share(query_id)))
 
     def way_capacity(self, query_id: str, *, now_s: float) -> WayCapacity:
-        """What the way up carries, so far as this site can tell."""
+        """What the way up carries, so far as this site can tell; without a way, what it carried."""
         query = self._router.live.get(query_id)
         if query is None or query.is_root:
             return UNKNOWN
-        hop = self._router.next_hop(query_id, now_s=now_s)
-        if hop is None:
-            return UNKNOWN
-        return WayCapacity(
-            self._neighbours.link(hop.site).bytes_per_s,
-            narrowest=hop.site,
-            packed_share=self.packing.share(query_id),
-        )
+        hop = self._router.way_on(query_id, now_s=now_s)
+        if hop is not None:
+            known = self._capacity_by(hop.site, query)
+            packed_share = self.packing.share(query_id)
+            self._capacities[query_id] = msgspec.structs.replace(known, packed_share=packed_share)
+        return self._capacities.get(query_id, UNKNOWN)
+
+    def _capacity_by(self, site: str, query: LiveQuery) -> WayCapacity:
+        """The least of the own link, of what its other end says of the rest, and of what budgets
+        allow; of a link that others want as well its query's part."""
+        link, share = self._neighbours.link(site), self._here.shares.of(query.id)
+        told = link.told_of(self._here.roster.ordinal_of.get(query.root, -1))
+        budget = self._neighbours.budgets.of(site)
+        own = least(WayCapacity(link.capacity.bytes_per_s, site), WayCapacity(budget, BUDGET))
+        if own.bytes_per_s is not None:
+            own = WayCapacity(own.bytes_per_s * link.part_of(query.id), own.narrowest)
+        way = least(own, WayCapacity(told, f"beyond {site}"))
+        found = least(way, WayCapacity(share.bytes_per_s, BUDGET))
+        return UNKNOWN if found.bytes_per_s is None else found
+
+    def _died(self, site: str, now_s: float) -> None:
+        """A summary has waited for the link to this site until it was too old: that is told on."""
+        self._neighbours.link(site).capacity.died(now_s=now_s)
 
     def _accept(self, sender: str, summary: Summary, *, birth_s: float, now_s: float) -> None:
         query, roster = self._router.live.get(summary.query), self._here.roster
@@ -148,7 +173,7 @@ class Carrier:
         elif self._is_over(summary.query, summary.pane, summary.last):
             self._tray.count("unwanted")
         else:
-            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s))
+            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s), now_s=now_s)
 
     def let_go(self, query_id: str) -> None:
         """Its root has said of panes that nobody wants them any more: what waits here of them."""
@@ -172,20 +197,23 @@ class Carrier:
         if self._router.federation_parent in (None, sender):
             self._note("no-way", summary, sender, "query unknown", now_s=now_s)
             return
-        self._send(self.list.insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False))
+        self._send(
+            self.list.insert(summary, None, birth_s=birth_s, now_s=now_s, trains=False), now_s=now_s
+        )
 
     def _note(self, kind: str, summary: Summary, sender: str, why: str, *, now_s: float) -> None:
         self._tray.note(kind, f"summary of {summary.query} from {sender}: {why}", now_s=now_s)
 
-    def _send(self, leaving: Iterable[tuple[Hop, Summary]]) -> None:
+    def _send(self, leaving: Iterable[tuple[Hop, Summary]], *, now_s: float) -> None:
         for hop, summary in leaving:
             self.stages[hop.stage] += 1
             self._router.went(summary.query, hop.site)
             link = self._neighbours.link(hop.site)
-            if link.load_is_told:
-                link.hand_over(summary.query, self._wire_bytes(summary))
             priority = LIVE if summary.lane is Lane.LIVE else LATER
             self._tray.put(Transmit(hop.site, SummaryMessage(summary=summary), priority))
+            marker = link.hand_over(summary.query, self._wire_bytes(summary), now_s=now_s)
+            if marker is not None:
+                self._tray.put(Transmit(hop.site, marker, priority))
 
     def _wire_bytes(self, summary: Summary) -> int:
         """About what its rows take on a link."""

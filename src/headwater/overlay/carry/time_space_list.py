@@ -61,7 +61,15 @@ TIMERS_SPARE = 1_024
 class TimeSpaceList:
     """Returns what leaves, and to whom, from every call."""
 
-    def __init__(self, config: OverlayConfig, router: Router, tray: Tray) -> None:
+    def __init__(
+        self,
+        config: OverlayConfig,
+        router: Router,
+        tray: Tray,
+        on_died: Callable[[str, float], None] = lambda site, now_s: None,
+    ) -> None:
+        """``on_died`` hears of whatever has waited for the link to a site until it was too old."""
+        self._on_died = on_died
         self.size_bytes = 0
         self._config = config
         self._router = router
@@ -289,9 +297,7 @@ class TimeSpaceList:
         if entry.is_gone:  # with another one, a moment ago
             return []
         if now_s - entry.birth_s > self._config.summary_life_s:
-            self._remove(entry)
-            text = f"{entry}: older than summary_life_s, dropped"
-            self._tray.note("expired", text, now_s=now_s)
+            self._died(entry, now_s)
             return []
         hop = self._hop_of(entry, now_s)
         if hop is not None:
@@ -304,6 +310,15 @@ class TimeSpaceList:
             self._waiting_count += 1
             self._set_timer(entry, entry.birth_s + self._config.summary_life_s)
         return []
+
+    def _died(self, entry: SummaryEntry, now_s: float) -> None:
+        """On a full link, where there was a way: then that is what has killed it."""
+        hop = self._router.way_on(entry.key[0], entry.route, entry.key[3], now_s=now_s)
+        kind = "died waiting" if entry.is_due and hop is not None else "expired"
+        self._remove(entry)
+        self._tray.note(kind, f"{entry}: older than summary_life_s, dropped", now_s=now_s)
+        if hop is not None and kind != "expired":
+            self._on_died(hop.site, now_s)
 
     def _take_alike(self, entry: SummaryEntry) -> None:
         """What has other updates of the sites of this one, which is about to leave."""

@@ -23,7 +23,7 @@ one holds, and everything else follows from the counts and the installs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import Enum
 
 import msgspec
@@ -220,6 +220,16 @@ class CommandLog:
         return msgspec.structs.replace(
             count, revision=count.revision + 1, live=live, ended=ended, altered=altered, proof=None
         )
+
+    def without(self, installer: str, ended: Collection[str]) -> Count | None:
+        """The count of this installer when these of its questions are over; None: it names none of
+        them. A question ends by itself, so its installer's word is enough."""
+        count = self.counts.get(installer)
+        over = [one for one in ended if one in self.live and self.live[one].query.asked is not None]
+        if count is None or not set(over) & set(count.live):
+            return None
+        live = tuple(one for one in count.live if one not in over)
+        return msgspec.structs.replace(count, revision=count.revision + 1, live=live, proof=None)
 
     def _is_said(self, query_id: QueryId) -> bool:
         count = self.counts.get(query_id.installer)

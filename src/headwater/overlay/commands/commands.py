@@ -9,7 +9,7 @@ planner's, a count is its installer's, and a removal in it is an operator's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -198,6 +198,14 @@ class Commands:
         else:
             text = f"plan of {install.query.id}: it is not newer"
             self._tray.note("refused", text, now_s=now_s)
+
+    def end_questions(self, query_ids: Collection[str], *, now_s: float) -> None:
+        """Questions that were taken here and are over: the others learn it by this site's count."""
+        count = self.log.without(self._site, query_ids)
+        if count is None:
+            return
+        self._tell_removed(self._adopt(self._signatures.sign_count(count)), now_s)
+        self._follow(now_s)
 
     # Received
 

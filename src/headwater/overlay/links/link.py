@@ -12,11 +12,13 @@ how long the other side held it. No clock is compared with another.
 
 from __future__ import annotations
 
+from headwater.algebra.capacity.link_capacity import LinkCapacity
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.markers import Markers
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.shared_room import SharedRoom
-from headwater.overlay.messages import BeatContent, Heartbeat
+from headwater.overlay.messages import BeatContent, Heartbeat, StreamMarker
 from headwater.overlay.ways import root_pulses
 from headwater.overlay.ways.root_pulses import LOST_S, NO_WAY, RootWay
 
@@ -53,9 +55,9 @@ class Link:
         """It has found or lost a way to some root; for whoever asks to set it back."""
         self.queued_bytes = 0
         """What the driver has yet to send, as it told us last."""
-        self.bytes_per_s: float | None = None
-        """How fast its queue has emptied while there was something in it, as it was last shown;
-        None: not known."""
+        self.capacity = LinkCapacity()
+        """What it carries, as far as was ever shown; it outlives the connections."""
+        self.markers = Markers()
         self._queued_bytes_max = config.link_queue_bytes_max
         self.handed_bytes = 0
         """What we have handed over since then."""
@@ -119,11 +121,19 @@ class Link:
             query, queued_bytes=queued_bytes, queued_bytes_max=self._queued_bytes_max
         )
 
-    def hand_over(self, query: str, byte_count: int) -> None:
-        """So much is on its way to the driver, which has not said so yet."""
+    def part_of(self, query: str) -> float:
+        """Of what it carries, what a query can have beside those that want it now."""
+        return self._room.part_of(query)
+
+    def hand_over(self, query: str, byte_count: int, *, now_s: float) -> StreamMarker | None:
+        """So much is on its way to the driver, which has not said so yet. What is returned goes
+        behind it."""
+        self.capacity.used(byte_count)
+        self.markers.handed(byte_count, now_s=now_s)
         if self.load_is_told:
             self.handed_bytes += byte_count
             self._room.handed(query, byte_count)
+        return self.markers.due(query, now_s=now_s)
 
     @property
     def one_way_s(self) -> float:
@@ -136,7 +146,7 @@ class Link:
         self.has_been_heard = False
         self._heard_s = now_s
         self._up_s = now_s
-        self.bytes_per_s = None
+        self.markers.forget()
         self._next_s = 0.0
         self._ways.clear()
         self._is_full = False
@@ -148,19 +158,24 @@ class Link:
         self.is_silent = False
         self._forget_load()
 
-    def load(self, load: LinkLoad) -> bool:
+    def load(self, load: LinkLoad, *, now_s: float) -> bool:
         """The driver tells what waits on this link. True where there may be room again."""
+        self._measure(load, now_s=now_s)
         was_filled = self.is_congested or self.is_filled or self._room.has_turned_away
         self._room.told(load.queued_by)
         self.queued_bytes = load.queued_bytes
-        if load.bytes_per_s is not None:
-            self.bytes_per_s = load.bytes_per_s
         if load.queued_bytes_max is not None:
             limit_bytes = self._config.link_queue_bytes_max
             self._queued_bytes_max = min(load.queued_bytes_max, limit_bytes)
         self.handed_bytes = 0
         self.load_is_told = True
         return was_filled and not self.is_filled
+
+    def _measure(self, load: LinkLoad, *, now_s: float) -> None:
+        self.markers.told(load.queued_bytes)
+        self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
+        if load.delivery is not None:
+            self.capacity.delivered(load.delivery, now_s=now_s)
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0
@@ -191,6 +206,9 @@ class Link:
                 known_s = rtt_s if self.rtt_s is None else self.rtt_s
                 self.rtt_s = known_s + RTT_WEIGHT * (rtt_s - known_s)
                 self.last_rtt_s = self.beat_rtt_s = rtt_s
+                self.capacity.round_trip(rtt_s, now_s=now_s)
+        if (marked := self.markers.hear(beat, now_s=now_s)) is not None:
+            self.capacity.marked(marked, now_s=now_s)
         self._hear_ways(beat, own=own, now_s=now_s)
 
     def _hear_ways(self, beat: Heartbeat, *, own: int, now_s: float) -> None:
@@ -202,12 +220,12 @@ class Link:
                 is_none = pulse.age_s >= LOST_S or own in pulse.via
                 seen_s = now_s - pulse.age_s - one_way_s
                 ways[pulse.root] = (
-                    NO_WAY
-                    if is_none
-                    else RootWay(seen_s=seen_s, via=pulse.via, by_host=pulse.by_host)
+                    NO_WAY if is_none else RootWay(seen_s, pulse.via, pulse.by_host, pulse.carries)
                 )
         for root, way in ways.items():
             was, _ = self._ways.get(root, (None, 0.0))
+            if way is not NO_WAY and way.carries is None and was is not None:
+                way = RootWay(way.seen_s, way.via, way.by_host, was.carries)
             self.has_turned |= (was is NO_WAY) != (way is NO_WAY)
             self._ways[root] = (way, now_s)
         self._is_full = len(ways) >= root_pulses.ROOTS_MAX
@@ -228,6 +246,10 @@ class Link:
         beats = PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * level
         return way if now_s - way.seen_s <= beats * beat_s else None
 
+    def told_of(self, root: int) -> float | None:
+        """What its way to a root carries, as it has said last."""
+        return self._ways.get(root, (NO_WAY, 0.0))[0].carries
+
     def _is_unspoken(self, past_s: float, *, turn_s: float) -> bool:
         """It speaks of more roots than we know of, and not of this one: that is no news of the
         root. It would say that a way was lost before anything else, so its silence is none."""
@@ -241,6 +263,7 @@ class Link:
         self.handed_bytes = 0
         self._room.forget_handed()
         held_s = max(0.0, now_s - self._echo_came_s) if self._echo_s is not None else 0.0
+        marker, marker_held_s = self.markers.answer(now_s=now_s)
         return Heartbeat(
             sent_s=now_s,
             echo_s=self._echo_s,
@@ -250,6 +273,8 @@ class Link:
             coordinate=content.coordinate,
             needs_link=needs_link,
             next_s=next_s,
+            marker=marker,
+            marker_held_s=marker_held_s,
         )
 
     def silent_after_s(self) -> float:
@@ -292,4 +317,4 @@ def _later(way: RootWay, late_s: float, now_s: float) -> RootWay:
     """The same way, as if its pulse had been given so much later."""
     if way is NO_WAY:
         return way
-    return RootWay(seen_s=min(way.seen_s + late_s, now_s), via=way.via, by_host=way.by_host)
+    return RootWay(min(way.seen_s + late_s, now_s), way.via, way.by_host, way.carries)

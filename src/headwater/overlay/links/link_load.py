@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from headwater.algebra.capacity.delivery import Delivery
+
 NOT_TOLD: Mapping[str, int] = {}
 
 
@@ -16,3 +18,5 @@ class LinkLoad(NamedTuple):
     """Measured while something waited; None: lately nothing has shown it."""
     queued_by: Mapping[str, int] = NOT_TOLD
     """By query, what waits of its summaries."""
+    delivery: Delivery | None = None
+    """TCP's own figures of the bulk connection, where they were just asked for."""

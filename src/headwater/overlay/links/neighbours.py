@@ -116,9 +116,9 @@ class Neighbours:
         link = self._links.get(site)
         if link is None or not link.is_up or link.is_silent:
             return None
-        if site == root:
-            return RootWay(now_s)
         ordinal = self._roster.ordinal_of.get(root, -1)
+        if site == root:
+            return RootWay(now_s, carries=link.told_of(ordinal))
         return link.way_to(
             ordinal,
             level=self._level,

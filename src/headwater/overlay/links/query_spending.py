@@ -17,7 +17,7 @@ import msgspec
 
 from headwater.overlay.links.byte_budget import ByteBudget, Traffic
 from headwater.overlay.links.query_shares import QueryShares
-from headwater.overlay.messages import AckMessage, StatesMessage, SummaryMessage
+from headwater.overlay.messages import AckMessage, StatesMessage, StreamMarker, SummaryMessage
 from headwater.plan.altered.link_share import CONTROL_SHARE, EVEN, LinkShare
 
 OTHERS = ""
@@ -127,4 +127,6 @@ def query_of(message: object) -> str:
         return message.summary.query
     if isinstance(message, StatesMessage):
         return message.states[0].query if message.states else ""
+    if isinstance(message, StreamMarker):
+        return message.query
     return message.ack.query if isinstance(message, AckMessage) else ""

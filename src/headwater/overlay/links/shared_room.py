@@ -68,14 +68,21 @@ class SharedRoom:
             self._turned_away[query] = 0
         return max(0, left)
 
+    def part_of(self, query: str) -> float:
+        """Of the link, by weight, beside those that wait or were turned away lately."""
+        return self._shares.of(query).weight / self._weights_with(query)
+
+    def _weights_with(self, query: str) -> float:
+        others = {*self._queued_by, *(+self._handed_by), *self._turned_away} - {query}
+        own = self._shares.of(query).weight
+        return own + sum(self._shares.of(one).weight for one in others)
+
     def _own(self, query: str) -> int:
         return self._queued_by.get(query, 0) + self._handed_by[query]
 
     def _own_max(self, query: str, queued_bytes_max: int) -> int:
         share = self._shares.of(query)
-        others = {*self._queued_by, *(+self._handed_by), *self._turned_away} - {query}
-        weights = share.weight + sum(self._shares.of(one).weight for one in others)
-        own_max = int(queued_bytes_max * share.weight / weights)
+        own_max = int(queued_bytes_max * self.part_of(query))
         if share.bytes_per_s is not None:
             own_max = min(own_max, int(self._queue_s_max * share.bytes_per_s))
         return max(own_max, 1)  # so that one message may always wait

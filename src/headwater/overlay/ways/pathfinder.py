@@ -12,6 +12,7 @@ from itertools import islice
 
 import msgspec
 
+from headwater.algebra.capacity.way_capacity import WayCapacity, least
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.clocks.clock_proof import ClockBounds, ClockProofs
@@ -149,6 +150,10 @@ class Pathfinder:
         """What a heartbeat tells of the roots."""
         return self._pulses.say(now_s=now_s)
 
+    def takes_in(self, bytes_per_s: float | None) -> None:
+        """What this peer can take in as a root, for all that is told of the way to it."""
+        self._pulses.takes_in = bytes_per_s
+
     def seed_clock(self, root: str, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the clock of this root showed."""
         self._pulses.seed(self._roster.ordinal_of[root], clock_s, age_s=age_s, now_s=now_s)
@@ -208,9 +213,10 @@ class Pathfinder:
         return [(site, site in parents) for site in self._neighbours.names]
 
     def _onward(self, site: str, way: RootWay, *, by_host: bool) -> RootWay:
-        return RootWay(
-            seen_s=way.seen_s, via=(self._roster.ordinal_of[site], *way.via), by_host=by_host
-        )
+        own = WayCapacity(self._neighbours.link(site).capacity.bytes_per_s)
+        carries = least(own, WayCapacity(way.carries)).bytes_per_s
+        via = (self._roster.ordinal_of[site], *way.via)
+        return RootWay(way.seen_s, via, by_host, carries)
 
     # The ways
 

@@ -65,6 +65,9 @@ class RootPulse(msgspec.Struct, frozen=True, array_like=True):
     """Since the root itself told the clock: of two that contradict each other, the one that was
     told later counts. A root that starts anew may have another clock, and what others remember of
     the former one would go round among them for ever."""
+    carries: float | None = None
+    """What the sender's way to the root carries, in bytes a second, with what the root itself can
+    take in; None: not known."""
 
 
 class RootWay(msgspec.Struct, frozen=True, order=True):
@@ -74,6 +77,8 @@ class RootWay(msgspec.Struct, frozen=True, order=True):
     """When the pulse was given, on our clock; minus infinity: no way, or one through ourselves."""
     via: tuple[int, ...] = ()
     by_host: bool = False
+    carries: float | None = None
+    """The least over the links of it; None: not known."""
 
 
 NO_WAY = RootWay(float("-inf"))
@@ -101,6 +106,8 @@ class RootPulses:
         """By root: what was last said of it; None: nothing yet."""
         self._unsaid: dict[int, int] = {}
         """By root: how often nothing was said of it."""
+        self.takes_in: float | None = None
+        """What this peer, where it is a root, can take in: bytes a second; None: not known."""
         self._votes: dict[int, ClockVotes] = {}
         """On the clocks of all roots but this peer itself."""
         self._own: frozenset[int] = frozenset()
@@ -214,7 +221,8 @@ class RootPulses:
         )
 
     def _find(self, root: int, now_s: float) -> list[RootWay]:
-        return [RootWay(now_s)] if root in self._own else self._ways_to(root, now_s)
+        own = [RootWay(now_s, carries=self.takes_in)]
+        return own if root in self._own else self._ways_to(root, now_s)
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
@@ -243,9 +251,11 @@ class RootPulses:
             via=pulse.via,
             by_host=pulse.by_host,
             clock_age_s=min(max(0.0, now_s - clock.told_s), LOST_S),
+            carries=pulse.carries,
         )
 
 
 def _pulse(root: int, way: RootWay, now_s: float) -> RootPulse:
     age_s = max(0.0, now_s - way.seen_s)
-    return RootPulse(root=root, age_s=age_s, via=way.via[:VIA_MAX], by_host=way.by_host)
+    via, by_host = way.via[:VIA_MAX], way.by_host
+    return RootPulse(root=root, age_s=age_s, via=via, by_host=by_host, carries=way.carries)

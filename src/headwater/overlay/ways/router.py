@@ -58,10 +58,21 @@ class Router:
     def next_hop(
         self, query_id: str, route: Route = START, version: int | None = None, *, now_s: float
     ) -> Hop | None:
-        """Who takes this summary, and its route from there on; None: there is no way now.
+        """Who takes this summary now, and its route from there on; None: there is no way, or it is
+        full.
 
         ``version`` is the plan that the route speaks of, by default the newest.
         """
+        hop = self.way_on(query_id, route, version, now_s=now_s)
+        query = self.live.get(query_id)
+        if hop is None or query is None or not query.is_member:
+            return hop
+        return None if self._neighbours.is_filled(hop.site, query_id) else hop
+
+    def way_on(
+        self, query_id: str, route: Route = START, version: int | None = None, *, now_s: float
+    ) -> Hop | None:
+        """The same, however much waits there."""
         query = self.live.get(query_id)
         if query is None or not query.is_member:
             return self._up_the_federation(route)
@@ -74,8 +85,7 @@ class Router:
             hop = choose_up(route, tree_set.places, partial(takes, is_above=True)) or choose_down(
                 route, tree_set.places, partial(takes, is_above=False)
             )
-        hop = hop or self._anew(query, route, now_s)
-        return None if hop is None or self._neighbours.is_filled(hop.site, query_id) else hop
+        return hop or self._anew(query, route, now_s)
 
     def _anew(self, query: LiveQuery, route: Route, now_s: float) -> Hop | None:
         """It went astray while ways opened and closed, and may enter no tree any more: it begins

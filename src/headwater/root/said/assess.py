@@ -38,6 +38,8 @@ from headwater.root.said.envelope import (
 from headwater.root.said.withheld import NONE_STATED, StatedErrors, stated_errors
 from headwater.root.scoreboard import Scoreboard
 
+AWAITED_NAMED_MAX = 4
+"""Runs of updates that are named of those that a site owes."""
 REFUSALS_TOLD_MAX = 16
 """Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
 REFUSAL_CHARACTERS_MAX = 600
@@ -277,9 +279,7 @@ def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator
             yield ordinal, PaneState.OPEN, _open_text(early)
         else:
             lacking = ranges.difference(((1, holding.closed_at),), holding.updates)
-            awaited = ranges.count(lacking)
-            reason_text = f"{awaited} of {holding.closed_at} updates are awaited"
-            yield ordinal, PaneState.CLOSED, reason_text
+            yield ordinal, PaneState.CLOSED, _awaited_text(lacking, holding.closed_at)
     for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
         view = table.views.get(ordinal)
         if view is None:
@@ -301,6 +301,17 @@ def _open_text(early: int) -> str:
     if not early:
         return said
     return f"{said}; {early} early update{' is' if early == 1 else 's are'} in"
+
+
+def _awaited_text(lacking: Ranges, closed_at: int) -> str:
+    """
+    >>> _awaited_text(((2, 2),), 3), _awaited_text(((1, 2), (4, 4)), 4)
+    ('1 of 3 updates is awaited: 2', '3 of 4 updates are awaited: 1-2, 4')
+    """
+    count = ranges.count(lacking)
+    which = ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in lacking[:AWAITED_NAMED_MAX])
+    more = ", …" if len(lacking) > AWAITED_NAMED_MAX else ""
+    return f"{count} of {closed_at} updates {'is' if count == 1 else 'are'} awaited: {which}{more}"
 
 
 def _as_ranges(panes: list[int]) -> Ranges:

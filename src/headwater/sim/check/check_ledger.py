@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -44,7 +46,7 @@ class LedgerCheck:
         """A summary is accepted: true, new in every part, and of one life of each site."""
         kept = keep.kept
         check_rows(keep.query, kept.pane, kept.coverage, kept.rows, self._truth)
-        lives = dict(self._truth.lives_of(kept.coverage))
+        lives = dict(self._truth.lives_of(_counted(kept.coverage)))
         for part in kept.coverage.parts:
             if part.updates or part.closed_at == 0:
                 lives[part.ordinal] = part.incarnation
@@ -254,3 +256,10 @@ def trimmed_early(trim: Trim, disk: LedgerDisk, query: Query, *, now_s: float) -
 
 def rows_of(kept: KeptSummary) -> int:
     return 0 if kept.rows is None else kept.rows.once
+
+
+def _counted(coverage: Coverage) -> Coverage:
+    """Without groups of which nothing is in, and that only say how many updates there are: as
+    such a part, they count nobody."""
+    groups = tuple(one for one in coverage.groups if one.updates or one.closed_at == 0)
+    return msgspec.structs.replace(coverage, groups=groups)

@@ -17,6 +17,10 @@
   the change. Adding what is inserted and removing what is deleted yields ``newest`` at any point.
 - ``headers``: the envelope of every revision, also of windows without rows.
 
+Instead of ``stream``, ``ask`` has a SELECT about the past, with ``since``, or ``from`` and ``to``:
+it is asked once, when the frame is planned, and its answer is read (``asked_stream``). The path is
+the results of the agent that answers, which is the federation's home unless ``at`` says another.
+
 As a stream the offset is the number of a publication; every publication is read once. There is no
 limit to a batch, but for the number of its partitions: publications that were removed before the
 stream began are then all in its first batch, and a gap in any later one is a loss. A loss ends the
@@ -51,6 +55,7 @@ from pyspark.sql.types import StructType
 
 from headwater.spark.jvm.workers_python import objection_to
 from headwater.spark.results import results_layout
+from headwater.spark.results.asked_stream import asked_stream
 from headwater.spark.results.results_layout import (
     ResultsUnreadable,
     StreamDirectory,
@@ -73,7 +78,7 @@ def register(spark: SparkSession) -> None:
     Raises ``ResultsUnreadable`` where its workers could not run it.
     """
     _check_workers(spark)
-    modules = (results_layout, sys.modules[__name__])
+    modules = (results_layout, sys.modules[asked_stream.__module__], sys.modules[__name__])
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -101,16 +106,26 @@ class HeadwaterResults(DataSource):  # type: ignore[misc]
     def name(cls) -> str:
         return "headwater"
 
+    _asked = ""
+    """What the question is called that was asked for this frame; empty: none was yet."""
+
+    def _request(self) -> Request:
+        if "ask" in self.options and not self._asked:
+            self._asked = asked_stream(self.options)
+        return _request({**self.options, **({"stream": self._asked} if self._asked else {})})
+
     def schema(self) -> StructType:
         """Asked for only when the user gave none: then the stream has to be there."""
-        request = _request(self.options)
+        request = self._request()
         return from_arrow_schema(_known_schema(request))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        request = _request(self.options)
+        request = self._request()
         return ResultsReader(_reading(request, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        if "ask" in self.options:
+            raise ResultsUnreadable("headwater: a question is asked once; read it as a batch")
         request = _request(self.options)
         if request.mode == "newest":
             raise ResultsUnreadable(

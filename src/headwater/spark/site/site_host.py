@@ -95,6 +95,11 @@ class SiteHost:
         self._keeper = threading.Thread(target=self._keep, name="site-host", daemon=True)
         self._keeper.start()
 
+    @property
+    def spark(self) -> Spark:
+        """For what else is computed at these sites."""
+        return self._spark
+
     def serve(self, site: str, inbox: Inbox) -> None:
         """Read for this site from now on, whatever its inbox names as sources."""
         with self._commit_lock:

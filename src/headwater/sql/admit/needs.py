@@ -91,6 +91,9 @@ RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
 
+QUESTION = "option ask"
+"""A site that does not know it would read its logs, and go on for ever."""
+
 LAST_ROWS = "grid last rows"
 """Who does not know it would read the records of each pane for those of its state. (Agents of 0.3
 knew what a state query is, and refuse it.)"""
@@ -115,7 +118,7 @@ KNOWN = (
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
-    | {FIDELITY, BUDGET, RANDOM, LEVELS}
+    | {FIDELITY, BUDGET, RANDOM, LEVELS, QUESTION}
     | _words(DEGRADE, WHOLE)
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
@@ -159,6 +162,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | ({ANSWER} if query.waits is True else set())
         | (set() if query.demanded is None else {FIDELITY})
         | (set() if query.link_share.bytes_per_s is None else {BUDGET})
+        | ({QUESTION} if query.reads_cube else set())
         | _words(DEGRADE, _operators(query))
         | (set() if query.stands_for is None else {LEVELS})
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())

@@ -14,6 +14,7 @@ from headwater.algebra.rows.types import WINDOW_COLUMN
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.algebra.windows.sliding_window import can_move, slides
+from headwater.edge.degrade.savings import GUESSES
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query
@@ -87,6 +88,7 @@ def _site(query: Query) -> str:
             *_kept_back(query),
             *_early(query),
             *_share(query),
+            *_given_up(query),
             pretty(query.program.site_sql),
         ]
     )
@@ -110,7 +112,7 @@ def _holding_site(query: Query) -> str:
 def _kept_back(query: Query) -> Iterator[str]:
     """What sites may keep back of a pane."""
     tolerance, panes = query.tolerates, query.window.panes_per_window
-    if tolerance is None:
+    if tolerance is None or tolerance.is_by_link:
         return
     for one in tolerance.columns:
         allowed = _allowed(tolerance, one, panes)
@@ -122,6 +124,22 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"answers say how many rows may be on the wrong side of {texts}"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
+
+
+def _given_up(query: Query) -> Iterator[str]:
+    """What sites do where the way is too narrow."""
+    plan = query.degrades
+    if plan is None:
+        return
+    yield "where the way carries less than it needs, gives up in this order:"
+    for number, one in enumerate(plan.operators, start=1):
+        left = GUESSES.get(one.kind, 1.0)
+        yield (
+            f"  {number}. {one.text}, in {len(one.levels)} levels, each estimated to leave "
+            f"{100 * left:.0f} % of the bytes of the one before, until that is seen"
+        )
+    follows = "follows when there is room" if query.owes_rest else "stays at the site"
+    yield f"takes it back when there is room again; what was not sent {follows}"
 
 
 def _share(query: Query) -> Iterator[str]:

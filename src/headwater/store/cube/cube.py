@@ -35,6 +35,8 @@ from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.errors import RowsGone
 from headwater.node.effects import CubeWrite, MakeEarly, MakeUpdates, perform_all
+from headwater.store.cube.asked.asked_rows import AskedRows
+from headwater.store.cube.asked.cube_slices import CubeSlices
 from headwater.store.cube.batch_commit import BatchCommitter
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_restore import kept_of
@@ -149,6 +151,10 @@ class Cube:
             early_of=early_of,
             levels_of=levels_of,
         ).commit
+        self.slices = CubeSlices(manifest, self._queries, self._rows)
+        """What questions are given of other queries' panes."""
+        self.asked_rows = AskedRows(manifest, self._queries, self._rows, clock=clock)
+        """What they make of it."""
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
         self.incarnation = claim.incarnation
@@ -362,7 +368,9 @@ class Cube:
                     early=self._early,
                     now_s=now_s,
                 )
-                run = Retention(self.manifest, self._queries, writer, self._retention)
+                run = Retention(
+                    self.manifest, self._queries, writer, self._retention, pins=self.slices.pins
+                )
                 retained = run.run(now_s=now_s)
             self._rows.store.remove(writer.removed)
         return retained

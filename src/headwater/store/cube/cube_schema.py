@@ -148,5 +148,14 @@ CUBE_SCHEMA = Schema(
         # Of an update that left before the close of its pane: the last segment of the pane's parts
         # that it was taken of. Until the close they stay what they are.
         ("""ALTER TABLE updates ADD COLUMN through INTEGER""",),
+        # Panes below it that have no row here may have been let go of: only from there on is one
+        # without rows an empty one. What a former version let go of it did not write down.
+        (
+            """ALTER TABLE queries ADD COLUMN kept_from INTEGER NOT NULL DEFAULT
+                -4611686018427387904""",
+            """UPDATE queries SET kept_from = (
+                SELECT coalesce(max(pane) + 1, 4611686018427387904) FROM panes
+                WHERE panes.query = queries.id)""",
+        ),
     ),
 )

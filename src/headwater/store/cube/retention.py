@@ -5,6 +5,8 @@ late record gets the next number. A pane that goes before the root has it is *de
 in the same transaction: from then on no rows are taken for it, and a restart finds the decline
 though the edge may not have written it yet.
 
+A pane that a question reads is passed over for as long as it does.
+
 A segment is freed with the last pane in it, so dropping a pane may free nothing. The search goes
 on until enough *files* are free.
 """
@@ -18,6 +20,7 @@ import msgspec
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
+from headwater.store.cube.asked.pins import Pins
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import OWED
 from headwater.store.cube.cube_writes import CubeWriter
@@ -42,6 +45,8 @@ class Retained(msgspec.Struct, frozen=True):
     freed_bytes: int = 0
     declined: tuple[tuple[str, int], ...] = ()
     """(query, pane) that went unacknowledged, for the edge to say so."""
+    pinned: int = 0
+    """Panes that it passed over, because a question reads them."""
 
 
 class _Candidate(msgspec.Struct, frozen=True, array_like=True):
@@ -61,12 +66,20 @@ class Retention:
     """One run, inside one transaction."""
 
     def __init__(
-        self, manifest: Manifest, queries: CubeQueries, writer: CubeWriter, config: RetentionConfig
+        self,
+        manifest: Manifest,
+        queries: CubeQueries,
+        writer: CubeWriter,
+        config: RetentionConfig,
+        *,
+        pins: Pins,
     ) -> None:
         self._manifest = manifest
         self._queries = queries
         self._writer = writer
         self._config = config
+        self._pins = pins
+        self._passed_over = 0
         self._freed_bytes = 0
         self._dropped = 0
         self._declined: list[tuple[str, int]] = []
@@ -87,9 +100,13 @@ class Retention:
             is_old = candidate.written_s < before_s
             if self._dropped >= PANES_PER_RUN_MAX:
                 break
-            if is_old or self._freed_bytes < excess:
-                self._drop(candidate)
-        return Retained(self._dropped, self._freed_bytes, tuple(self._declined))
+            if not (is_old or self._freed_bytes < excess):
+                continue
+            if self._pins.holds(candidate.query, candidate.pane, now_s=now_s):
+                self._passed_over += 1
+                continue
+            self._drop(candidate)
+        return Retained(self._dropped, self._freed_bytes, tuple(self._declined), self._passed_over)
 
     def _candidates(self) -> Iterator[_Candidate]:
         """Acknowledged panes first, oldest first. Rows in no update, or owed, are not
@@ -117,6 +134,10 @@ class Retention:
             return
         key = (candidate.query, candidate.pane)
         self._writer.drop_rows(*key)
+        self._manifest.run(
+            "UPDATE queries SET kept_from = max(kept_from, ?) WHERE id = ?",
+            (candidate.pane + 1, candidate.query),
+        )
         self._freed_bytes += self._free()
         self._dropped += 1
         is_done = candidate.pane < self._queries.done_through(query)

@@ -1,0 +1,192 @@
+"""A question about the past: from cubes, from the logs, and how good its estimate is.
+
+One site has the panes of a stream and the logs that these were made of. The same question is asked
+of either, by the way that ``headwater ask`` takes; measured is the CPU of Python and the JVM from
+its install until its answer is published, and that both answers are the same. What idling takes
+meanwhile is taken off. Where bytes are compared, what is sent is a summary as it lies on the disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from benchmarks.agent_footprint import cpu_s
+from headwater.agent.asking.preparing import prepared_ask
+from headwater.agent.control.ask_api import AskRequest
+from headwater.agent.control.control_api import AnswerEvent
+from headwater.agent.control.install import install, planned
+from headwater.agent.control.operator_client import Question
+from headwater.agent.control.watching import _event
+from headwater.agent.runtime import SiteRuntime
+from headwater.agent.settings import RuntimeSettings
+from headwater.agent.view.stream_lines import results_of
+from headwater.cli.show.estimate_line import estimate_of
+from headwater.local.federation import Federation
+from headwater.net.memory.memory_network import MemoryWorld
+from headwater.net.values.words import query_in
+from headwater.plan.query import Query
+from headwater.plan.roster import Roster, Site
+from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
+
+ROWS = 2_000_000
+FILES = 10
+PAST_S = 5 * 3600
+WAIT_S_MAX = 400.0
+RUNS = 3
+IDLE_S = 5.0
+SOURCE = """CREATE SOURCE requests (at TIMESTAMP, domain STRING, status INT, bytes BIGINT)
+WITH (format = 'csv', path = '*.csv*', time = 'at');
+"""
+STREAM = """CREATE STREAM hits WITH (begin = '4 hours ago') AS
+SELECT domain, status, count(*) AS n, sum(bytes) AS b FROM requests
+GROUP BY window(at, '1 minute'), domain, status;
+"""
+QUESTIONS = {
+    "one domain": "SELECT status, count(*) AS n FROM requests WHERE domain = 'd7' GROUP BY status",
+    "all domains": "SELECT domain, sum(bytes) AS b FROM requests GROUP BY domain",
+    "in all": "SELECT count(*) AS n, sum(bytes) AS b FROM requests",
+}
+
+
+def write_past(folder: Path, *, before_s: float) -> int:
+    """Rotated files, the newest without a number; how many bytes."""
+    folder.mkdir(parents=True)
+    times_s = np.linspace(before_s - PAST_S, before_s - 1.0, ROWS)
+    for number, part in enumerate(np.array_split(np.arange(ROWS), FILES)):
+        stamps = np.datetime_as_string((times_s[part] * 1000).astype("datetime64[ms]"))
+        lines = [
+            f"{at}Z,d{n * n % 40},{(200, 200, 404, 500)[n % 4]},{n * 31 % 5_000}"
+            for at, n in zip(stamps, part.tolist(), strict=True)
+        ]
+        name = "requests.csv" if number == FILES - 1 else f"requests.csv.{FILES - 1 - number}"
+        (folder / name).write_text("\n".join(lines) + "\n")
+        time.sleep(0.02)  # or two have one time of change
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+class Asker:
+    def __init__(self, runtime: SiteRuntime, running: RunningSpark) -> None:
+        self._runtime = runtime
+        self._pids = (os.getpid(), running.jvm.pid)
+
+    def cpu_s(self) -> float:
+        return sum(map(cpu_s, self._pids))
+
+    async def ask(self, query: Query) -> tuple[AnswerEvent, float, float]:
+        """The answer, its CPU and how long it took."""
+        began_s, cpu_before_s = time.monotonic(), self.cpu_s()
+        self._runtime.command(planned(self._runtime, query))
+        reader = results_of(self._runtime, query)
+        await until(lambda: reader.publications(), "the answer")
+        took_s, cpu = time.monotonic() - began_s, self.cpu_s() - cpu_before_s
+        ((seq, envelope), *_) = reader.newest()
+        self._runtime.question_ends.end([str(query.id)])
+        return msgspec.convert(_event(reader, seq, envelope), AnswerEvent), cpu, took_s
+
+
+async def compare(running: RunningSpark, directory: Path) -> None:
+    folder = directory / "logs" / "home"
+    byte_count = write_past(folder, before_s=time.time() - 60.0)
+    federation = Federation(
+        directory / "federation",
+        Roster(1, (Site(0, "home"),), "home"),
+        spark=running,
+        world=MemoryWorld(),
+        settings=RuntimeSettings(),
+        data={"home": folder},
+        now_s=time.time,
+    )
+    await federation.start()
+    runtime = federation.home
+    try:
+        install(runtime, SOURCE + STREAM)
+        await until(lambda: len(runtime.feeder.followed) == 2, "the past")
+        await until(lambda: len(runtime.feeder.followed) == 1, "its end")
+        status = runtime.stores.cube.status()
+        print(
+            f"{ROWS} records, {byte_count / 1e6:.0f} MB of logs; the cube has "
+            f"{status.segment_bytes / 1e6:.2f} MB in {status.panes} panes",
+            flush=True,
+        )
+        asker = Asker(runtime, running)
+        await asyncio.sleep(2.0)
+        before_s = asker.cpu_s()
+        await asyncio.sleep(IDLE_S)
+        idle = (asker.cpu_s() - before_s) / IDLE_S
+        for name, select in QUESTIONS.items():
+            await _compare(runtime, asker, name, select, idle)
+    finally:
+        await federation.stop()
+
+
+async def _compare(runtime: SiteRuntime, asker: Asker, name: str, select: str, idle: float) -> None:
+    spent: dict[bool, list[float]] = {False: [], True: []}
+    took: dict[bool, list[float]] = {False: [], True: []}
+    rows: dict[bool, Any] = {}
+    estimate = None
+    to_us = int(time.time() - 600) * 1_000_000 // 600_000_000 * 600_000_000
+    for run in range(RUNS):
+        for reads_logs in (False, True):
+            request = AskRequest(
+                select=select,
+                name=f"ask_{name.replace(' ', '_')}_{run}_{int(reads_logs)}",
+                from_us=to_us - 3 * 3_600_000_000,
+                to_us=to_us,
+                reads_logs=reads_logs,
+            )
+            prepared = prepared_ask(runtime, request)
+            query = query_in(prepared.question)[0]
+            if prepared.estimate is not None:
+                counted = query_in(prepared.estimate)[0]
+                answer, cpu, _ = await asker.ask(counted)
+                estimate = estimate_of(answer, Question(query, counted, 1, prepared))
+            answer, cpu, took_s = await asker.ask(query)
+            assert answer.header["exact"], answer.header
+            spent[reads_logs].append(max(0.01, cpu - idle * took_s))
+            took[reads_logs].append(took_s)
+            rows[reads_logs] = sorted(map(msgspec.json.encode, answer.rows))
+    assert rows[False] == rows[True], "both ways give one answer"
+    cubes, logs = (statistics.median(spent[one]) for one in (False, True))
+    assert estimate is not None
+    print(
+        f"{name:12s} from cubes {cubes:6.2f} s of CPU in {statistics.median(took[False]):5.2f} s, "
+        f"from logs {logs:6.2f} s in {statistics.median(took[True]):5.2f} s: {logs / cubes:.1f} "
+        f"times; estimated {estimate.rows} rows, {estimate.bytes / 1e3:.0f} kB, "
+        f"{estimate.seconds:.1f} s",
+        flush=True,
+    )
+
+
+async def until(is_so: Callable[[], object], what: str) -> None:
+    end_s = time.monotonic() + WAIT_S_MAX
+    while not is_so():
+        if time.monotonic() > end_s:
+            raise TimeoutError(f"{what} did not come within {WAIT_S_MAX:.0f} s")
+        await asyncio.sleep(0.02)
+
+
+def main() -> None:
+    load = ", ".join(f"{one:.1f}" for one in os.getloadavg())
+    print(f"load {load}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="headwater-asking-") as scratch:
+        running = start_session(
+            SparkConfig(master="local[2]", directory=f"{scratch}/spark", log=f"{scratch}/spark.log")
+        )
+        try:
+            asyncio.run(compare(running, Path(scratch)))
+        finally:
+            running.stop()
+
+
+if __name__ == "__main__":
+    main()

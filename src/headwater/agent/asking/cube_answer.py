@@ -1,0 +1,180 @@
+"""A question's answer at one site: its panes, computed of the panes of a stream, within limits.
+
+::
+
+    manifest ─► closed panes ─► rows, merged by the stream's keys ─► Spark: conditions, keys
+             └► what is lacking     └ Arrow, a pane of the question at a time    └► merged: Arrow
+
+No Python looks at a row. What a pane of the question lacks of the stream's panes it lacks whole,
+for a sum that is short would look like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
+from headwater.algebra.sets import ranges
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason
+from headwater.errors import HeadwaterError
+from headwater.plan.query import Query
+from headwater.sql.questions.subsume import CubePart
+from headwater.store.cube.asked.cube_slices import CubeSlice
+from headwater.store.pane_segments import Stretch
+
+MERGE_BYTES_MAX = 32 << 20
+"""Rows of a stream that are merged at once, as Arrow holds them."""
+JOB_BYTES_MAX = 4 << 20
+"""Rows of one Spark job, as Arrow holds them: they go through the driver."""
+
+
+class OverLimit(HeadwaterError):
+    """A question takes more than it may have here."""
+
+
+class FoundPanes(msgspec.Struct):
+    """What the question has at this site."""
+
+    rows: dict[int, pa.Table]
+    """By pane of the question; those of panes that are here and empty are left out."""
+    declined: list[Declined]
+    damaged: list[tuple[int, int]]
+
+
+class CubeAnswer:
+    """Of one question, in one thread."""
+
+    def __init__(
+        self,
+        question: Query,
+        stream: Query,
+        part: CubePart,
+        found: CubeSlice,
+        *,
+        load: Callable[[Stretch], pa.Table | None],
+        mergers: tuple[ArrowMerger, ArrowMerger],
+        compute: Callable[[str, pa.Table], pa.Table],
+        check: Callable[[], None],
+    ) -> None:
+        """``mergers``: the question's and the stream's; ``compute`` runs SQL over rows; ``check``
+        raises ``OverLimit`` where the time is over."""
+        self._question, self._stream, self._part, self._slice = question, stream, part, found
+        self._load = load
+        self._merger, self._stream_merger = mergers
+        self._compute = compute
+        self._check = check
+        self._found = FoundPanes({}, [], [])
+
+    def made(self) -> FoundPanes:
+        waiting: list[tuple[int, pa.Table]] = []
+        for pane, rows in self._merged():
+            waiting.append((pane, rows))
+            if sum(one.nbytes for _, one in waiting) >= JOB_BYTES_MAX:
+                self._take(waiting)
+                waiting = []
+        self._take(waiting)
+        return self._found
+
+    def _merged(self) -> Iterator[tuple[int, pa.Table]]:
+        """Of each pane of the question that is here, the stream's rows, each group once."""
+        for pane in panes_of(self._question):
+            self._check()
+            first, last = self._stream_panes(pane)
+            why = self._slice.why_lacking(first, last)
+            if why is not None:
+                self._decline(pane, why)
+                continue
+            if self._slice.is_damaged(first, last):
+                self._found.damaged.append((pane, pane))
+            rows = self._rows(first, last)
+            if rows is None:
+                self._decline(pane, Reason.LOST)
+            elif rows.num_rows:
+                yield pane, rows
+
+    def _stream_panes(self, pane: int) -> tuple[int, int]:
+        first = self._part.first_of(pane, self._question, self._stream)
+        return first, first + self._part.panes - 1
+
+    def _decline(self, pane: int, why: Reason) -> None:
+        self._found.declined.append(Declined(first=pane, last=pane, reason=why))
+
+    def _rows(self, first: int, last: int) -> pa.Table | None:
+        """None: some of them are lost."""
+        merged, tables = self._stream_merger.none(), list[pa.Table]()
+        for _, stretch in self._slice.between(first, last):
+            rows = self._load(stretch)
+            if rows is None:
+                return None
+            tables.append(rows)
+            if sum(one.nbytes for one in tables) >= MERGE_BYTES_MAX:
+                merged, tables = self._stream_merger.merge([merged, *tables]), []
+                self._check()
+        return self._stream_merger.merge([merged, *tables])
+
+    def _take(self, waiting: list[tuple[int, pa.Table]]) -> None:
+        """Rows of the stream, by pane, as rows of the question."""
+        if not waiting:
+            return
+        self._check()
+        if self._part.columns is not None:
+            for pane, rows in waiting:
+                self._found.rows[pane] = self._once(self._picked(rows))
+            return
+        computed = self._compute(self._part.sql, pa.concat_tables(map(_with_pane, waiting)))
+        for pane in pc.unique(computed.column(PANE_COLUMN)).to_pylist():
+            own = computed.filter(pc.equal(computed.column(PANE_COLUMN), pane))
+            self._found.rows[pane] = self._once(own.drop_columns([PANE_COLUMN]))
+
+    def _picked(self, rows: pa.Table) -> pa.Table:
+        schema = summary_schema(self._question.program)
+        columns = [rows.column(name) for name in self._part.columns or ()]
+        return pa.Table.from_arrays(columns, names=schema.names).cast(schema)
+
+    def _once(self, rows: pa.Table) -> pa.Table:
+        """Each group of the question once: fewer keys make fewer groups. (One table alone is handed
+        back by a merger as it is.)"""
+        return self._merger.merge([rows.slice(0, 1), rows.slice(1)]) if rows.num_rows > 1 else rows
+
+
+def panes_of(question: Query) -> range:
+    first, end = question.begin_pane, question.ends_at
+    assert first is not None, "a question has a begin"
+    assert end is not None, "and an end"
+    return range(first, end)
+
+
+def slice_bounds(question: Query, stream: Query, part: CubePart) -> tuple[int, int]:
+    """The stream's first and last pane that the question is about."""
+    panes = panes_of(question)
+    first = part.first_of(panes.start, question, stream)
+    return first, first + len(panes) * part.panes - 1
+
+
+def damaged_ranges(found: FoundPanes) -> ranges.Ranges:
+    return ranges.normal(found.damaged)
+
+
+def as_of_text(found: CubeSlice, stream: Query) -> str:
+    """What is said of it with the answer: its updates are those that the cube had just then."""
+    count = sum(len(of_pane) for of_pane in found.stretches.values())
+    closed = found.closed_through
+    until = (
+        "its end" if closed >= FOREVER else stream.bound_text(stream.window.pane_start_us(closed))
+    )
+    return (
+        f"from the cube of {found.stream}, closed through {until}: {count} updates with "
+        f"{found.rows} rows of {len(found.stretches)} panes"
+    )
+
+
+def _with_pane(one: tuple[int, pa.Table]) -> pa.Table:
+    pane, rows = one
+    return rows.add_column(
+        0, pa.field(PANE_COLUMN, pa.int64()), pa.repeat(pa.scalar(pane, pa.int64()), rows.num_rows)
+    )

@@ -1,0 +1,50 @@
+"""What is given up of a stream, in one cell: by the site that was asked, and at its root by all."""
+
+from __future__ import annotations
+
+from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.byte_rate import rate_text
+from headwater.algebra.sets import bitset
+from headwater.edge.degrade.degrading import DegradeProgress
+from headwater.plan.query import Query
+from headwater.root.root import Root
+
+SITES_NAMED_MAX = 3
+
+
+def degraded_text(runtime: SiteRuntime, query: Query) -> str:
+    """Nothing where the stream gives up nothing, whatever comes."""
+    name, told = str(query.id), list[str]()
+    own = next((one for one in runtime.node.edge.progress() if one.query == name), None)
+    if own is not None and own.degrading is not None:
+        told.append(f"{runtime.site}: {own_text(own.degrading)}")
+    root = runtime.node.root(name)
+    if root is not None and root.table.degraded:
+        told.append(_sites_text(root))
+    return "; ".join(told)
+
+
+def own_text(found: DegradeProgress) -> str:
+    """
+    >>> own_text(DegradeProgress(1, 2, "sample(url, 1/4) at level 1", "capacity", 9e3, 8e3, "fra"))
+    'sample(url, 1/4) at level 1 (capacity), needs 72 kbit/s, way 64 kbit/s (to fra)'
+    """
+    why = f" ({found.why})" if found.why else ""
+    way = "way not known" if found.way is None else f"way {rate_text(found.way)}"
+    to = f" (to {found.narrowest})" if found.narrowest and found.way is not None else ""
+    left = ", ".join(f"{100.0 * one:.0f} %" for one in found.left)
+    leaves = f", steps leave {left}" if left else ""
+    return f"{found.text}{why}, needs {rate_text(found.need)}, {way}{to}{leaves}"
+
+
+def _sites_text(root: Root) -> str:
+    views, names = root.table.views, root.table.names
+    now = [
+        names[ordinal]
+        for ordinal in bitset.members(root.table.degraded)
+        if ordinal in names and views[ordinal].state.degraded[-1].step
+    ]
+    if not now:
+        return "no site gives anything up now"
+    more = f" and {len(now) - SITES_NAMED_MAX} more" if len(now) > SITES_NAMED_MAX else ""
+    return f"given up by {', '.join(now[:SITES_NAMED_MAX])}{more}"

@@ -1,0 +1,4 @@
+"""Questions about the past, as SQL: what is asked, of which stream's panes, and what is missing.
+
+``subsume`` is where to begin. Pure: it reads trees and texts.
+"""

@@ -1,0 +1,4 @@
+"""A cube that is asked about the past: which panes, of which rows, and who holds them meanwhile.
+
+Open ``cube_slices`` first.
+"""
