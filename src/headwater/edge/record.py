@@ -165,10 +165,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     def _flawed_below(self, done_through: int) -> Ranges:
         first = self.lowest_unclosed()
         open_: Ranges = ((first, done_through - 1),) if first < done_through else ()
-        if not (self.declined or self.damaged or open_):
+        if not (self.declined or self.damaged or self.deferred or open_):
             return self.flawed
         declined = ranges.normal((one.first, one.last) for one in self.declined)
-        flaws = ranges.difference(ranges.union(declined, self.damaged), ((done_through, FOREVER),))
+        found = ranges.union(ranges.union(declined, self.damaged), self.deferred)
+        flaws = ranges.difference(found, ((done_through, FOREVER),))
         return _few(ranges.union(ranges.union(self.flawed, flaws), open_))
 
 
