@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HELPERS = {"__init__", "__main__", "common", "mortar_bed"}
+HELPERS = {"__init__", "__main__", "common", "imr_bed", "mortar_bed"}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A site goes to a level and back, over TLS and real disks, with Python in Spark's place: the coarse
+"""A site goes to a level and back, over TLS and real disks, with Python in Spark's place: coarse
 windows have every record once, and the fine ones are exact when all has followed."""
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import Reason
-from headwater.net.values.wire import WireInstall, WireQuery
+from headwater.net.values.wire_commands import WireInstall, WireQuery
 from headwater.net.values.words import command_in, signed_command
 from headwater.node import effects as do
 from headwater.node.config import NodeConfig

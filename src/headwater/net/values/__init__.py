@@ -1,4 +1,4 @@
 """Bytes from outside into values, with a limit on everything that counts.
 
-Open ``codec`` first, then ``wire``.
+Open ``codec`` first, then ``wire``, ``wire_acks`` and ``wire_commands``.
 """

@@ -43,14 +43,14 @@ from headwater.net.values.rows import (
     unpack,
 )
 from headwater.net.values.wire import (
-    WireAckOnItsWay,
-    WireCommand,
     WireRoute,
     WireSigned,
     WireSummary,
     checked_summary,
     wire_summary,
 )
+from headwater.net.values.wire_acks import WireAckOnItsWay
+from headwater.net.values.wire_commands import WireCommand
 from headwater.net.values.words import (
     ack_in,
     ack_on_its_way,

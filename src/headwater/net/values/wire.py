@@ -1,7 +1,8 @@
-"""The values of the algebra as they travel: short arrays, with a limit on everything that counts.
+"""Summaries and states as they travel: short arrays, with a limit on everything that counts.
 
-They mirror ``Summary``, ``Coverage``, ``SiteState``, ``Acknowledgement`` and ``Install``. Three
-things differ.
+They mirror ``Summary``, ``Coverage`` and ``SiteState``; other words are in ``wire_acks`` and
+``wire_commands``. Three things differ.
+
 Bitsets are bytes, since MessagePack has no integer above 64 bits. Every number has a range: an
 ordinal of 2^60 would make a bitset that fills the memory, an age that is not a number would pass
 every comparison. And fields are known by position with defaults at the end, so that a newer
@@ -13,18 +14,14 @@ coverage) is refused by ``checked_*`` before a machine sees it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import chain, pairwise
-from math import ceil
-from typing import Annotated, TypeAlias, cast
+from itertools import pairwise
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from headwater.algebra.bounds import (
-    ORDINALS_MAX,
     RANGES_MAX,
-    Bits,
     BoundedRanges,
     Name,
     Number,
@@ -34,25 +31,10 @@ from headwater.algebra.bounds import (
 )
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.packed_coverage import PackedCoverage
-from headwater.algebra.remainders.share_table import (
-    SHARE_LEVELS_MAX,
-    TABLES_TOLD_MAX,
-    ShareTable,
-    problem,
-)
-from headwater.algebra.route import START, TREES_MAX, Route
-from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.route import START, Route
+from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
-from headwater.algebra.words.acknowledgement import (
-    LEAF_SITES,
-    AckLeaf,
-    Acknowledgement,
-    ExtraHeld,
-    Greeting,
-    PaneHeld,
-    RoundsHeld,
-)
 from headwater.algebra.words.alarm import (
     ALARM_CHARACTERS_MAX,
     ALARMS_TOLD_MAX,
@@ -60,7 +42,7 @@ from headwater.algebra.words.alarm import (
     Alarm,
     AlarmKind,
 )
-from headwater.algebra.words.close_digest import Asked, BlockDigest, Close, Closes
+from headwater.algebra.words.close_digest import BlockDigest, Close, Closes
 from headwater.algebra.words.degraded import DEGRADED_MAX, Degraded
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.remark import REMARKS_MAX, Remark
@@ -75,26 +57,15 @@ from headwater.algebra.words.site_state import (
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.refusal import Refusal, Refused
-from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
-from headwater.plan.flat_query import FlatQuery
-from headwater.plan.query import QueryId
-from headwater.plan.tree import Tree
+from headwater.plan.altered.settings import SETTINGS_KEPT_MAX
 
-LEAVES_MAX = ORDINALS_MAX // LEAF_SITES
 DIGEST_BYTES = 16
 """Of SHA-256, what stands for a leaf: nobody finds another one with the same."""
-NAMES_MAX = 1 << 16
 AGE_S_MAX = 1e9
 CERTIFICATE_BYTES_MAX = 4_096
 DIGESTS_MAX = 1_024
 """Ranges of closes in a state, and questions in an acknowledgement."""
 
-NOBODY = -1
-OrdinalOrNone = Annotated[int, Meta(ge=NOBODY, lt=ORDINALS_MAX)]
-LeafNumber = Annotated[int, Meta(ge=0, lt=LEAVES_MAX)]
-Place = Annotated[int, Meta(ge=0, lt=LEAF_SITES)]
-"""Of a site in its leaf."""
-LeafBits = Annotated[bytes, Meta(max_length=LEAF_SITES // 8)]
 MorePanes = Annotated[int, Meta(ge=0, lt=STATE_PANES_MAX)]
 """Before anything is made of it: a root that believed a message would count up to it."""
 Age = Annotated[float, Meta(ge=0, le=AGE_S_MAX)]
@@ -204,157 +175,6 @@ _ALIKE = tuple(
 """What a state and its form on the wire have under one name, and in one form."""
 
 
-class _LeafWithoutRounds(msgspec.Struct, frozen=True, array_like=True):
-    """As agents of 0.4 write it, and sign it; and all others where there is nothing more."""
-
-    runs: Annotated[tuple[tuple[Pane, Number], ...], Meta(max_length=RANGES_MAX)]
-    """The panes of which something is held: the first of a run, and how many follow it."""
-    bits: bytes
-    """Of each of these panes as many bytes. In an outage most panes have the same, and next to each
-    other they shrink to next to nothing."""
-    extra: Annotated[
-        tuple[tuple[Pane, Place, SixtyFourBits, BoundedRanges], ...], Meta(max_length=RANGES_MAX)
-    ]
-    greetings: Annotated[
-        tuple[tuple[Place, SixtyFourBits, Number], ...], Meta(max_length=LEAF_SITES)
-    ]
-    formers: Annotated[
-        tuple[tuple[Place, Pane, Annotated[float, Meta(ge=-1e12, le=1e12)] | None], ...],
-        Meta(max_length=LEAF_SITES),
-    ] = ()
-    """Of greetings: sites with former lives, up to where these may be held, and their clocks."""
-
-
-class WireAckLeaf(_LeafWithoutRounds, frozen=True, array_like=True):
-    rounds: Annotated[
-        tuple[tuple[Pane, Number, Number, LeafBits], ...], Meta(max_length=RANGES_MAX)
-    ] = ()
-    """(pane, first update, how many follow it, sites of this leaf)"""
-
-
-TRAVEL_PARTS = 20
-TRAVEL_MAX = 1 << 16
-WireLevels: TypeAlias = Annotated[
-    tuple[tuple[Number, Bits], ...], Meta(max_length=SHARE_LEVELS_MAX)
-]
-WireShares: TypeAlias = tuple[Number, Pane, Number, WireLevels]
-"""(number, first pane, how many follow it, levels of shares)"""
-
-
-class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
-    """As agents of 0.4 write it, and sign it; and all others where no pane has several updates."""
-
-    query: Name
-    root_incarnation: SixtyFourBits
-    number: Number
-    done_through: Pane
-    held: BoundedRanges
-    listed: BoundedRanges = ()
-    sites_clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
-    filled: Annotated[bytes, Meta(max_length=LEAVES_MAX // 8)] = b""
-    """Which leaves there are."""
-    digests: Annotated[bytes, Meta(max_length=LEAVES_MAX * DIGEST_BYTES)] = b""
-    """Theirs, one after the other."""
-    clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)] | None = None
-    agreed: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
-    asked: Annotated[tuple[tuple[Ordinal, Pane, Pane], ...], Meta(max_length=DIGESTS_MAX)] = ()
-    wanted: Annotated[tuple[tuple[Pane, Bits], ...], Meta(max_length=DIGESTS_MAX)] = ()
-    awaited_from: Pane | None = None
-
-
-class _HeadOfSeveral(_HeadOfFirsts, frozen=True, array_like=True):
-    tells_several: bool = False
-
-
-class _HeadOfShares(_HeadOfSeveral, frozen=True, array_like=True):
-    shares: Annotated[tuple[WireShares, ...], Meta(max_length=TABLES_TOLD_MAX)] = ()
-    travel: Annotated[int, Meta(ge=0, le=TRAVEL_MAX)] | None = None
-    """In parts of a second (``TRAVEL_PARTS``), rounded up."""
-
-
-class WireAckHead(_HeadOfShares, frozen=True, array_like=True):
-    unwanted: BoundedRanges = ()
-
-
-class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
-    """Beside the root's word stand what grows on the way, and as many leaves as are handed on."""
-
-    signed: WireSigned
-    age_s: Age
-    late_s: Age = 0.0
-    leaves: Annotated[tuple[tuple[LeafNumber, bytes], ...], Meta(max_length=LEAVES_MAX)] = ()
-
-
-class WireTree(msgspec.Struct, frozen=True, array_like=True):
-    """An install is mostly trees, and everybody gets it: parents alone take half of the bytes."""
-
-    root: Ordinal
-    above: Annotated[tuple[OrdinalOrNone, ...], Meta(max_length=ORDINALS_MAX)]
-    """By ordinal: the parent."""
-
-
-class WireQuery(msgspec.Struct, frozen=True, array_like=True):
-    """An operator's word."""
-
-    query: FlatQuery
-    roster_version: Number
-    operator: Name = ""
-
-
-class WirePlan(msgspec.Struct, frozen=True, array_like=True):
-    """A planner's word."""
-
-    query: Name
-    version: Number
-    trees: Annotated[tuple[WireTree, ...], Meta(max_length=TREES_MAX)]
-
-
-class WireInstall(msgspec.Struct, frozen=True, array_like=True, tag="install"):
-    query: WireSigned
-    plan: WireSigned
-    age_s: Age = 0.0
-    root_clock_s: float | None = None
-
-
-class WireRemoval(msgspec.Struct, frozen=True, array_like=True):
-    """An operator's word."""
-
-    id: QueryId
-    installer: Name
-    counter: Number
-    operator: Name = ""
-
-
-class WireRemove(msgspec.Struct, frozen=True, array_like=True, tag="remove"):
-    removal: WireSigned
-
-
-WireCommand = WireInstall | WireRemove
-
-
-class WireAlter(msgspec.Struct, frozen=True, array_like=True):
-    """An operator's word."""
-
-    id: QueryId
-    installer: Name
-    counter: Number
-    operator: Name
-    number: Number
-    first_pane: Pane
-    settings: Settings
-
-
-class WireCount(msgspec.Struct, frozen=True, array_like=True):
-    """An installer's word."""
-
-    installer: Name
-    number: Number
-    revision: Number
-    live: Annotated[tuple[Name, ...], Meta(max_length=NAMES_MAX)] = ()
-    ended: Annotated[tuple[WireSigned, ...], Meta(max_length=NAMES_MAX)] = ()
-    altered: Annotated[tuple[tuple[Name, Number], ...], Meta(max_length=NAMES_MAX)] = ()
-
-
 def wire_summary(summary: Summary, rows: bytes | None) -> WireSummary:
     """``rows`` are packed; of an update with a proof as they were when it was signed."""
     return WireSummary(
@@ -408,13 +228,13 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
     makes."""
     found = packed.coverage()
     for group in found.groups:
-        _normal(group.updates)
+        normal(group.updates)
         if not group.is_possible:
             raise Refused(Refusal.MALFORMED, f"coverage: no group has updates {group.key}")
     if any(a.key >= b.key for a, b in pairwise(found.groups)):
         raise Refused(Refusal.MALFORMED, "coverage: wanted groups in rising order, each once")
     for part in found.parts:
-        _normal(part.updates)
+        normal(part.updates)
     ordinals = [part.ordinal for part in found.parts]
     if any(a >= b for a, b in pairwise(ordinals)):
         raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
@@ -446,7 +266,7 @@ def wire_state(state: SiteState) -> WireState:
 
 def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
     for panes in (wire.empty, wire.damaged, wire.deferred):
-        _normal(panes)
+        normal(panes)
     return SiteState(
         **{name: getattr(wire, name) for name in _ALIKE},
         tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes, not_drawn=wire.not_drawn),
@@ -481,178 +301,7 @@ def proof_of(signed: WireSigned) -> Proof | None:
     )
 
 
-def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
-    head = _HeadOfFirsts(
-        query=ack.query,
-        root_incarnation=ack.root_incarnation,
-        number=ack.number,
-        done_through=ack.done_through,
-        held=ack.held,
-        listed=ack.listed,
-        sites_clock_s=ack.sites_clock_s,
-        filled=bitset.to_bytes(ack.filled),
-        digests=b"".join(ack.digests),
-        clock_s=ack.clock_s,
-        agreed=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.agreed),
-        asked=tuple((one.ordinal, one.first, one.last) for one in ack.asked),
-        wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
-        awaited_from=ack.awaited_from,
-    )
-    has_more = bool(ack.shares) or ack.travel_s is not None or bool(ack.unwanted)
-    if not ack.tells_several and not has_more:
-        return cast(WireAckHead, head)  # as it is read, and a byte shorter
-    several = _HeadOfSeveral(**msgspec.structs.asdict(head), tells_several=ack.tells_several)
-    if not has_more:
-        return cast(WireAckHead, several)
-    shares = tuple(_wire_shares(table) for table in ack.shares)
-    travel = None if ack.travel_s is None else min(TRAVEL_MAX, ceil(ack.travel_s * TRAVEL_PARTS))
-    more = _HeadOfShares(**msgspec.structs.asdict(several), shares=shares, travel=travel)
-    if not ack.unwanted:
-        return cast(WireAckHead, more)
-    return WireAckHead(**msgspec.structs.asdict(more), unwanted=ack.unwanted)
-
-
-def _wire_shares(table: ShareTable) -> WireShares:
-    levels = tuple((units, bitset.to_bytes(sites)) for units, sites in table.levels)
-    return table.number, table.first, table.last - table.first, levels
-
-
-def _checked_shares(wire: WireShares) -> ShareTable:
-    number, first, more, levels = wire
-    table = ShareTable(
-        number,
-        first,
-        first + more,
-        tuple((units, bitset.from_bytes(sites)) for units, sites in levels),
-    )
-    fault = problem(table)
-    if fault is not None:
-        raise Refused(Refusal.MALFORMED, fault)
-    return table
-
-
-def wire_ack_leaf(leaf: AckLeaf) -> WireAckLeaf:
-    first = leaf.number * LEAF_SITES
-    runs = ranges.normal((held.pane, held.pane) for held in leaf.panes)
-    width = max((1, *(len(bitset.to_bytes(held.sites)) for held in leaf.panes)))
-    bare = _LeafWithoutRounds(
-        runs=tuple((a, b - a) for a, b in runs),
-        bits=b"".join(held.sites.to_bytes(width, "little") for held in leaf.panes),
-        extra=tuple(
-            (more.pane, more.ordinal - first, more.incarnation, more.updates) for more in leaf.extra
-        ),
-        greetings=tuple(
-            (hail.ordinal - first, hail.incarnation, hail.number) for hail in leaf.greetings
-        ),
-        formers=tuple(
-            (hail.ordinal - first, hail.former_through, hail.former_clock_s)
-            for hail in leaf.greetings
-            if hail.former_through > -FOREVER or hail.former_clock_s is not None
-        ),
-    )
-    if not leaf.rounds:
-        return cast(WireAckLeaf, bare)
-    rounds = tuple(
-        (one.pane, one.first, one.last - one.first, bitset.to_bytes(one.sites))
-        for one in leaf.rounds
-    )
-    return WireAckLeaf(**msgspec.structs.asdict(bare), rounds=rounds)
-
-
-def checked_ack(
-    wire: WireAckHead, leaves: Iterable[tuple[int, WireAckLeaf, bytes]], way: WireAckOnItsWay
-) -> Acknowledgement:
-    """``leaves``: of each its number, itself, and its bytes."""
-    filled = bitset.from_bytes(wire.filled)
-    count = len(wire.digests) // DIGEST_BYTES
-    if len(wire.digests) % DIGEST_BYTES or count not in (0, filled.bit_count()):
-        raise Refused(
-            Refusal.MALFORMED,
-            f"acknowledgement: wanted digests of {DIGEST_BYTES} bytes for {filled.bit_count()} "
-            f"leaves or none, got {len(wire.digests)} bytes",
-        )
-    return Acknowledgement(
-        query=wire.query,
-        root_incarnation=wire.root_incarnation,
-        number=wire.number,
-        done_through=wire.done_through,
-        held=_normal(wire.held),
-        listed=_normal(wire.listed),
-        age_s=way.age_s,
-        sites_clock_s=wire.sites_clock_s,
-        clock_s=wire.clock_s,
-        late_s=way.late_s,
-        filled=filled,
-        digests=tuple(
-            wire.digests[n : n + DIGEST_BYTES] for n in range(0, len(wire.digests), DIGEST_BYTES)
-        ),
-        agreed=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.agreed),
-        asked=tuple(Asked(*one) for one in wire.asked),
-        wanted=tuple(PaneHeld(pane, bitset.from_bytes(sites)) for pane, sites in wire.wanted),
-        awaited_from=wire.awaited_from,
-        tells_several=wire.tells_several,
-        shares=tuple(map(_checked_shares, wire.shares)),
-        travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
-        unwanted=_normal(wire.unwanted),
-        proof=proof_of(way.signed),
-        leaves=tuple(
-            _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves
-        ),
-    )
-
-
-def _checked_leaf(number: int, wire: WireAckLeaf, word: bytes) -> AckLeaf:
-    first = number * LEAF_SITES
-    formers = {place: (through, clock_s) for place, through, clock_s in wire.formers}
-    return AckLeaf(
-        number=number,
-        panes=_checked_panes(wire),
-        extra=tuple(
-            ExtraHeld(
-                pane=pane, ordinal=first + place, incarnation=incarnation, updates=_normal(updates)
-            )
-            for pane, place, incarnation, updates in wire.extra
-        ),
-        greetings=tuple(
-            Greeting(first + place, life, number, *formers.get(place, (-FOREVER, None)))
-            for place, life, number in wire.greetings
-        ),
-        rounds=tuple(
-            RoundsHeld(pane=pane, first=update, last=update + more, sites=bitset.from_bytes(sites))
-            for pane, update, more, sites in wire.rounds
-        ),
-        word=word,
-    )
-
-
-def _checked_panes(wire: WireAckLeaf) -> tuple[PaneHeld, ...]:
-    """As many panes as there are bits for: nobody counts up to what a run claims."""
-    runs = _normal(tuple((first, first + more) for first, more in wire.runs))
-    count = sum(last - first + 1 for first, last in runs)
-    width, rest = divmod(len(wire.bits), count) if count else (0, len(wire.bits))
-    if rest or width > LEAF_SITES // 8 or (count and not width):
-        raise Refused(Refusal.MALFORMED, f"leaf: {len(wire.bits)} bytes for {count} panes")
-    panes = chain.from_iterable(range(first, last + 1) for first, last in runs)
-    return tuple(
-        PaneHeld(pane, bitset.from_bytes(wire.bits[n * width : (n + 1) * width]))
-        for n, pane in enumerate(panes)
-    )
-
-
-def wire_tree(tree: Tree) -> WireTree:
-    above = [NOBODY] * tree.ordinals.stop
-    for child, parent in tree.parents:
-        above[child] = parent
-    return WireTree(root=tree.root, above=tuple(above))
-
-
-def checked_tree(wire: WireTree) -> Tree:
-    """A tree in which somebody does not reach the root is refused as it is made."""
-    pairs = ((child, parent) for child, parent in enumerate(wire.above) if parent != NOBODY)
-    return Tree(wire.root, tuple(pairs))
-
-
-def _normal(found: Ranges) -> Ranges:
+def normal(found: Ranges) -> Ranges:
     if found and ranges.normal(found) != found:
         raise Refused(Refusal.MALFORMED, f"ranges: wanted them joined and rising, got {found[:4]}")
     return found

@@ -21,9 +21,22 @@ from headwater.algebra.words.site_state import SiteState
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.wire import (
+    WireSigned,
+    WireState,
+    WireUpdate,
+    checked_state,
+    proof_of,
+    wire_state,
+)
+from headwater.net.values.wire_acks import (
     WireAckHead,
     WireAckLeaf,
     WireAckOnItsWay,
+    checked_ack,
+    wire_ack_head,
+    wire_ack_leaf,
+)
+from headwater.net.values.wire_commands import (
     WireAlter,
     WireCommand,
     WireCount,
@@ -32,16 +45,7 @@ from headwater.net.values.wire import (
     WireQuery,
     WireRemoval,
     WireRemove,
-    WireSigned,
-    WireState,
-    WireUpdate,
-    checked_ack,
-    checked_state,
     checked_tree,
-    proof_of,
-    wire_ack_head,
-    wire_ack_leaf,
-    wire_state,
     wire_tree,
 )
 from headwater.plan.altered.site_budget import SiteBudget, budget_word
