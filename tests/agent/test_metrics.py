@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
+from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.net.network import BudgetStats, LinkCounters, NetworkStats
 from headwater.overlay.lie_book import LieKind, LieMet
 from headwater.overlay.links.byte_budget import Traffic
@@ -48,6 +49,11 @@ class LoopOnly:
             heartbeat_count=lambda: 7,
             stages=lambda: {"up*": 2},
             guests=lambda: ["nyc"],
+            link_capacity=lambda site: SimpleNamespace(
+                bytes_per_s=8_000.0, queueing_s=0.5, ratio=2.0, died_count=3
+            ),
+            live_queries=lambda: {"q@a#1": None},
+            way_capacity=lambda query: WayCapacity(4_000.0, "beyond fra"),
             wake=SimpleNamespace(asleep_s=12.5, share=lambda now_s: 0.5),
             lies=lambda: (LieMet(LieKind.LEAP, "fra", 4, 0.0, 0.0, "a leap"),),
         )
@@ -74,6 +80,11 @@ class LoopOnly:
             line_counts=lambda: {"weblog": (100, 7)},
             remark_counts=lambda: {"no file": 1},
         )
+
+    @property
+    def questions(self) -> Any:
+        self._require_owner()
+        return SimpleNamespace(counts=lambda: {"answered": 3, "refused": 1, "panes pinned": 0})
 
     def troubles(self) -> dict[str, str]:
         self._require_owner()
@@ -111,6 +122,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     text = asyncio.run(ask())
     assert "headwater_publications_total 9.0" in text
     assert "headwater_early_keys_total 31.0" in text
+    assert 'headwater_questions_total{what="answered"} 3.0' in text
     assert "headwater_early_keys_again_total 4.0" in text
     assert "headwater_withheld_keys_total 7.0" in text
     assert "headwater_flush_seconds 1.5" in text
@@ -127,6 +139,9 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_budget_bytes_per_second{to=""} 25000.0' in text
     assert 'headwater_budget_spent_bytes_total{class="control",to="fra"} 600.0' in text
     assert 'headwater_budget_waited_seconds_total{class="live",to="fra"} 2.5' in text
+    assert 'headwater_link_capacity_bytes_per_second{to="fra"} 8000.0' in text
+    assert 'headwater_link_died_total{to="fra"} 3.0' in text
+    assert 'headwater_way_capacity_bytes_per_second{query="q@a#1"} 4000.0' in text
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text
     assert 'headwater_trouble{what="source weblog"} 1.0' in text

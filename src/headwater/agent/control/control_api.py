@@ -199,6 +199,8 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Where settings were altered: those that hold, and those that are to come."""
     sending: str = ""
     """Where it has a budget or a weight: what the site that was asked sends for it, and may."""
+    carries: str = ""
+    """What the way from the site that was asked to its root carries, and where that is least."""
     degraded: str = ""
     """Where it may give something up: what the site that was asked gives up now, and at the root
     how many sites do."""
@@ -277,6 +279,8 @@ class SiteLine(msgspec.Struct, frozen=True):
     sending: str = ""
     """What this agent sends there, and what it may, where a budget counts; of its own line: over
     all links."""
+    carries: str = ""
+    """What the link there carries, as it was shown last; nothing where nothing was measured."""
 
 
 class AlarmLine(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.agent.control.control_api import SiteLine
 from headwater.agent.runtime import SiteRuntime
+from headwater.agent.view.capacity_shown import link_text, links_told
 from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.coordinate import Coordinate
 from headwater.net.network import NO_BUDGET, BudgetStats, LinkStats, NetworkStats
@@ -19,6 +20,7 @@ def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
     places = peer.coordinates()
     clocks = _clocks_ms(runtime)
     fenced = _fenced(runtime)
+    carry = links_told(runtime)
     lines = []
     for site in runtime.roster.sites:
         link = stats.get(site.name)
@@ -40,6 +42,7 @@ def site_lines(runtime: SiteRuntime) -> tuple[SiteLine, ...]:
                 clock_ms=clocks.get(site.name),
                 fenced=fenced.get(site.name, 0),
                 sending=_sending(runtime, site.name, network, link),
+                carries=link_text(carry.get(site.name)),
             )
         )
     return tuple(lines)

@@ -13,6 +13,7 @@ from headwater.agent.control.control_api import Installed, StreamLine, StreamsRe
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
+from headwater.agent.view.capacity_shown import way_text
 from headwater.agent.view.degraded_text import degraded_text
 from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
@@ -70,6 +71,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         clocks=_clocks_text(runtime, query),
         settings=_settings_text(runtime, query),
         degraded=degraded_text(runtime, query),
+        carries=way_text(runtime.node.peer.way_capacity(str(query.id))),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
         return line

@@ -47,6 +47,7 @@ TROUBLES = frozenset(
         "clocks",
         "settings",
         "sending",
+        "carries",
         "degraded",
         "former",
     )

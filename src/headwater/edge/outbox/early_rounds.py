@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from headwater.algebra.capacity.smoothed import Smoothed
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.far_times import NEVER_DUE_S
@@ -33,6 +34,9 @@ from headwater.edge.record import RUNNING
 from headwater.edge.report import PaneKeys
 from headwater.plan.query import Query
 
+RATE_OVER_S = 4.0
+"""What the way carries is taken as its mean over about this time: keys that have left can't be
+taken back when a link was only busy for a moment."""
 BOOKS_MAX = 64
 """Open panes of one query whose keys are followed; of further ones nothing leaves early."""
 
@@ -54,6 +58,7 @@ class EarlyRounds:
         self._rounds_done: dict[int, int] = {}
         self._flush_bytes = 0.0
         """Of the newest pane that was closed, had nothing left early."""
+        self._told = Smoothed()
         self._rate: float | None = None
         """Of the way to the root, in bytes of rows a second, as it was told last."""
         self.travel_s: float | None = None
@@ -141,7 +146,9 @@ class EarlyRounds:
         state = self._state
         if not self.is_used:
             return []
-        self._rate = capacity(state.id).rows_bytes_per_s
+        told = capacity(state.id).rows_bytes_per_s
+        self._told = self._told.add(told, over_s=RATE_OVER_S, now_s=now_s)
+        self._rate = self._told.value
         if self._rate is None or not (self._books and self._may_send() and has_room(state.id)):
             return []
         read_s = state.time.of_source(clock).read_through_s
