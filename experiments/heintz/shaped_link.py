@@ -59,7 +59,7 @@ class ShapedLink:
             own = self._full[name]
             ends = ("link", "add", DEVICE, "netns", own, "type", "veth", "peer", "name", name)
             _run("ip", *ends, "netns", hub)
-            _run("ip", "-n", hub, "link", "set", name, "master", "br0", "up")
+            _run("ip", "-n", hub, "link", "set", "dev", name, "master", "br0", "up")
             _run("ip", "-n", own, "link", "set", "lo", "up")
             _run("ip", "-n", own, "addr", "add", f"{address}/24", "dev", DEVICE)
             _run("ip", "-n", own, "link", "set", DEVICE, "up")
