@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
-from headwater.agent.view.network_metrics import budget_metrics, query_metrics
+from headwater.agent.view.network_shown import budget_metrics, query_metrics
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
