@@ -20,7 +20,7 @@ SOURCE = (
 
 
 def compiled(options: str, shown: str = "count(*) AS hits", having: str = "") -> Query:
-    (query,) = compile_statements(
+    (query, *_) = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '2 seconds'){having};",
         root="a",
@@ -101,3 +101,11 @@ def test_a_stream_that_runs_can_be_given_one_and_be_freed_of_it() -> None:
     assert given.on(plain).degrades == given.degradation
     freed = altered(compiled("degrade = 'threshold(hits, 1 % of total)'"), "degrade = 'none'")
     assert (freed.degradation, freed.tolerance) == (None, None)
+
+
+def test_what_a_way_had_no_room_for_follows_where_that_is_asked() -> None:
+    options = "degrade = 'coarsen(time, 10 s)'"
+    for finally_, follows in (("exact", True), ("bounded", False)):
+        plan = compiled(f"{options}, finally = '{finally_}'").degrades
+        assert plan is not None
+        assert plan.follows is follows
