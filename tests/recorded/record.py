@@ -38,7 +38,12 @@ from transcript import ANSWER, HELLO, REQUEST, ListeningCodec, Transcript, liste
 
 from headwater import __version__
 from headwater.agent.control import control_api as api
-from headwater.agent.control.operator_client import alter_stream, remove_stream, run_statements
+from headwater.agent.control.operator_client import (
+    alter_stream,
+    command_budget,
+    remove_stream,
+    run_statements,
+)
 from headwater.errors import HeadwaterError
 from headwater.net.control.control import Event, Reply, Request
 from headwater.net.control.control_client import ControlClient
@@ -293,6 +298,7 @@ class Story:
                 home.signature,
                 now_s=self.federation.clock.now_s,
             )
+            await command_budget(ask, "north", 1e8, home.signature, by_file=False)
             for name, payload in (
                 (api.EXPLAIN, {"text": STREAMS}),
                 (api.COMPARE, {"text": STREAMS}),
