@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.light_load import Writer, tree_cpu_s
 from benchmarks.log_lines import SOURCE
-from headwater.agent.control.operator_client import run_statements
+from headwater.agent.control.operator_client import alter_stream, run_statements
 from headwater.local.up import OPERATOR, lay_out, start, stop
 from headwater.net.control.control_client import ControlClient
 from headwater.net.identity.certs import CertFiles
@@ -49,7 +49,7 @@ def main() -> None:
 
 def measure(directory: Path, roster: Roster, pids: dict[str, int]) -> None:
     sites = [site.name for site in roster.sites[1:]]
-    asyncio.run(tell(directory, roster, SOURCE + STREAM))
+    asyncio.run(install(directory, roster))
     writers = [
         Writer(directory / site / "data" / "access.csv", seed) for seed, site in enumerate(sites)
     ]
@@ -74,7 +74,7 @@ def measure(directory: Path, roster: Roster, pids: dict[str, int]) -> None:
 
 
 def alter(directory: Path, roster: Roster, error: str) -> None:
-    asyncio.run(tell(directory, roster, f"ALTER STREAM hits SET (error = {error});"))
+    asyncio.run(set_error(directory, roster, error))
     time.sleep(TAKES_S)
 
 
@@ -86,11 +86,20 @@ def share_of(sites: list[str], pids: dict[str, int]) -> float:
     return (sum(tree_cpu_s(pids[site]) for site in sites) - before) / took_s / len(sites)
 
 
-async def tell(directory: Path, roster: Roster, statements: str) -> None:
+async def install(directory: Path, roster: Roster) -> None:
+    async with beside_home(directory, roster) as agent:
+        await run_statements(agent.request, SOURCE + STREAM, agent.signature)
+
+
+async def set_error(directory: Path, roster: Roster, error: str) -> None:
+    async with beside_home(directory, roster) as agent:
+        await alter_stream(agent.request, "hits", f"error = {error}", agent.signature)
+
+
+def beside_home(directory: Path, roster: Roster) -> ControlClient:
     home, held = roster.sites[0], directory / "certs"
     certs = CertFiles(held / "ca.pem", held / f"{OPERATOR}.pem", held / f"{OPERATOR}.key")
-    async with ControlClient(home.host, home.port, certs, site=home.name) as agent:
-        await run_statements(agent.request, statements, agent.signature)
+    return ControlClient(home.host, home.port, certs, site=home.name)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,11 @@ class LoopOnly:
             remark_counts=lambda: {"no file": 1},
         )
 
+    @property
+    def questions(self) -> Any:
+        self._require_owner()
+        return SimpleNamespace(counts=lambda: {"answered": 3, "refused": 1, "panes pinned": 0})
+
     def troubles(self) -> dict[str, str]:
         self._require_owner()
         return {"source weblog": "no room"}
@@ -117,6 +122,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     text = asyncio.run(ask())
     assert "headwater_publications_total 9.0" in text
     assert "headwater_early_keys_total 31.0" in text
+    assert 'headwater_questions_total{what="answered"} 3.0' in text
     assert "headwater_early_keys_again_total 4.0" in text
     assert "headwater_withheld_keys_total 7.0" in text
     assert "headwater_flush_seconds 1.5" in text

@@ -99,8 +99,59 @@ def test_words_are_counted(running_spark, tmp_path: Path) -> None:
         ]
         (tmp_path / site / "text.txt").write_text("".join(lines))
     text = (EXAMPLES / "word_count" / "words.sql").read_text("utf-8")
-    counted = both_ways(running_spark, text, tmp_path)["words"]
+    found = both_ways(running_spark, text, tmp_path)
+    counted = found["words"]
     assert sum(sum(one.rows["n"].to_pylist()) for one in counted.windows) == 3 * 60 * 9
+    assert found["frequent"].query.draw is None, "of an input that ends all is taken"
+    demanded = found["frequent"].query.demanded
+    assert demanded is not None
+    assert (demanded.text(), demanded.scaled_columns) == ("area 50 %, random", ("n",))
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+def test_sessions_of_users_over_all_servers_are_those_of_one_spark(
+    running_spark, tmp_path: Path
+) -> None:
+    """And those of plain Spark's own session windows, down to the figures of each user."""
+    draw = random.Random(2)
+    clicks: dict[str, list[int]] = {}
+    for server in range(5):
+        folder = tmp_path / f"server-{server}"
+        folder.mkdir()
+        lines = []
+        for user in (f"u{n}" for n in range(8)):
+            for begin_s in draw.sample(range(0, 12 * 3_600, 4 * 3_600), k=2):
+                times = sorted(begin_s + draw.randrange(5_400) for _ in range(6))
+                clicks.setdefault(user, []).extend(times)
+                lines += [f"{clock(at)},{user},/{n}\n" for n, at in enumerate(times)]
+        (folder / "clicks.csv").write_text("".join(lines))
+    text = (EXAMPLES / "click_sessions" / "sessions.sql").read_text("utf-8")
+    found = both_ways(running_spark, text, tmp_path)["sessions"]
+    session = running_spark.session
+    answers = pa.concat_tables(
+        one.rows.select(["user", "from_", "clicks", "seconds"]) for one in found.windows
+    )
+    session.createDataFrame(answers).createOrReplaceTempView("sessions")
+    figures = (EXAMPLES / "click_sessions" / "users.spark").read_text("utf-8")
+    told = {row["user"]: tuple(row)[1:] for row in session.sql(figures).collect()}
+    assert told == {user: sessions_by_hand(times) for user, times in sorted(clicks.items())}
+
+
+def clock(at_s: int) -> str:
+    return datetime.fromtimestamp(1_777_593_600 + at_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def sessions_by_hand(times: list[int]) -> tuple[int, float, float]:
+    """(how many, their mean length in seconds, their mean number of clicks)"""
+    runs: list[list[int]] = []
+    for at in sorted(times):
+        if runs and at - runs[-1][-1] < 1_800:
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    lengths = sum(run[-1] - run[0] for run in runs)
+    return len(runs), lengths / len(runs), len(times) / len(runs)
 
 
 @pytest.mark.spark

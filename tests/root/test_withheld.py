@@ -6,11 +6,13 @@ import msgspec
 import pytest
 from pane_kit import RootDesk, make_query, make_roster, part, state, whole
 
+from headwater.algebra.coverage import Coverage, Group
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.site_state import Declined, Reason
 from headwater.plan.query import Query
 from headwater.root.said.view import explain
 from headwater.root.said.withheld import in_short
@@ -181,3 +183,54 @@ def test_where_nothing_was_above_the_error_the_answer_has_no_rows_and_every_site
     assert answer.envelope.missing == ()
     (stated,) = answer.envelope.withheld.columns
     assert (stated.largest, stated.total, answer.envelope.withheld.keys) == (6.0, 10.0, 4)
+
+
+def seal(root: RootDesk, query: Query, **told: object) -> None:
+    for ordinal in (0, 1):
+        root.hear(state(query, ordinal, of=LIFE, number=2, sealed_through=1, **told), now_s=50.0)
+    root.work(now_s=51.0)
+
+
+def test_a_merged_piece_is_given_back_though_one_of_its_sites_had_kept_nothing_back() -> None:
+    """Nobody can see in it who has; but who had would not have sealed the pane before its rest."""
+    query = query_with(Finally.EXACT)
+    root = asked(query)
+    both = whole(query, 0, 0, [0, 1], of=LIFE)
+    coverage = both.coverage.merge(whole(query, 0, 1, [], of=LIFE).coverage)
+    root.receive(keeping(msgspec.structs.replace(both, coverage=coverage), KEPT), now_s=11.0)
+    root.receive(rest(query), now_s=13.0)
+    root.work(now_s=14.0)
+    assert root.newest(0).envelope.withheld
+    seal(root, query)
+    envelope = root.newest(0).envelope
+    assert envelope.final
+    assert envelope.exact
+
+
+def test_a_late_update_that_meets_the_close_on_its_way_gives_the_rest_back_all_the_same() -> None:
+    query = query_with(Finally.EXACT)
+    root = asked(query)
+    root.receive(whole(query, 0, 1, [1], of=LIFE), now_s=11.0)
+    close = keeping(whole(query, 0, 0, [0, 2], of=LIFE), KEPT)
+    late = Coverage(groups=(Group(((2, 2),), 2, 1, close.coverage.tag),))
+    coverage = close.coverage.merge(late)
+    root.receive(msgspec.structs.replace(close, coverage=coverage), now_s=11.0)
+    root.work(now_s=12.0)
+    assert not root.newest(0).envelope.exact
+    seal(root, query)
+    assert root.newest(0).envelope.exact
+
+
+def test_what_a_site_declines_before_it_seals_the_pane_is_not_given_back() -> None:
+    query = query_with(Finally.EXACT)
+    root = answered(Finally.EXACT)
+    seal(root, query, declined=(Declined(0, 0, Reason.EXPIRED),))
+    envelope = root.newest(0).envelope
+    assert envelope.final
+    assert envelope.withheld.columns[0].largest == 3.0
+
+
+def test_a_seal_gives_nothing_back_that_is_to_stay() -> None:
+    root = answered(Finally.BOUNDED)
+    seal(root, query_with(Finally.BOUNDED))
+    assert root.newest(0).envelope.withheld.columns[0].largest == 3.0

@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
+from headwater.agent.view.network_shown import budget_metrics, query_metrics
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
@@ -42,6 +43,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     left_out: int
     fenced: int
     refused: int
+    questions: Mapping[str, int] = {}
+    """By what became of them here; and panes that retention passed over for them."""
     unread: int = 0
     lines: Mapping[str, tuple[int, int]] = {}
     remarks: Mapping[str, int] = {}
@@ -160,6 +163,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         left_out=runtime.left_out_count,
         fenced=runtime.feeder.fenced_count,
         refused=runtime.feeder.refused_count,
+        questions=runtime.questions.counts(),
         unread=runtime.feeder.unread_count,
         lines=runtime.feeder.line_counts(),
         remarks=runtime.feeder.remark_counts(),
@@ -251,36 +255,6 @@ def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (lines, bad, remarks)
 
 
-def _of_budgets(network: NetworkStats) -> Iterator[Metric]:
-    """By link and class; of the agent's own budget with nobody's name."""
-    budgets = {"": network.budget} | {site: link.budget for site, link in network.links.items()}
-    allowed = GaugeMetricFamily(
-        "headwater_budget_bytes_per_second", "What may be sent", labels=["to"]
-    )
-    spent = CounterMetricFamily(
-        "headwater_budget_spent_bytes",
-        "Where a budget counts, as the interface sees it",
-        labels=["to", "class"],
-    )
-    waited = CounterMetricFamily(
-        "headwater_budget_waited_seconds",
-        "How long something waited for the budget",
-        labels=["to", "class"],
-    )
-    frames = CounterMetricFamily("headwater_sent_class_bytes", "Frames", labels=["to", "class"])
-    for site, budget in budgets.items():
-        if budget.bytes_per_s is not None:
-            allowed.add_metric([site], budget.bytes_per_s)
-        for name, count in budget.spent_bytes.items():
-            spent.add_metric([site, name], count)
-        for name, waited_s in budget.waited_s.items():
-            waited.add_metric([site, name], waited_s)
-    for site, link in network.links.items():
-        for name, count in link.sent_by.items():
-            frames.add_metric([site, name], count)
-    yield from (allowed, spent, waited, frames)
-
-
 def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
     step = GaugeMetricFamily(
         "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
@@ -296,41 +270,11 @@ def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (step, need)
 
 
-def _of_queries(network: NetworkStats) -> Iterator[Metric]:
-    """By query and class; what is sent for queries that are not known here has no name."""
-    spent = CounterMetricFamily(
-        "headwater_query_sent_bytes",
-        "Of its summaries, states and acknowledgements, with headers of TLS and TCP",
-        labels=["query", "class"],
-    )
-    allowed = GaugeMetricFamily(
-        "headwater_query_budget_bytes_per_second", "Its own budget", labels=["query"]
-    )
-    weight = GaugeMetricFamily(
-        "headwater_query_weight", "Where queries share a link", labels=["query"]
-    )
-    held = CounterMetricFamily(
-        "headwater_query_budget_held",
-        "How often its own budget began to hold something back",
-        labels=["query"],
-    )
-    for query, told in network.queries.items():
-        for name, count in told.spent_bytes.items():
-            spent.add_metric([query, name], count)
-        if not query:
-            continue
-        weight.add_metric([query], told.share.weight)
-        if told.share.bytes_per_s is not None:
-            allowed.add_metric([query], told.share.bytes_per_s)
-            held.add_metric([query], told.held_count)
-    yield from (spent, allowed, weight, held)
-
-
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
-    yield from _of_budgets(snapshot.network)
+    yield from budget_metrics(snapshot.network)
     yield from capacity_metrics(snapshot.links_carry, snapshot.ways_carry)
-    yield from _of_queries(snapshot.network)
+    yield from query_metrics(snapshot.network)
     sent = CounterMetricFamily("headwater_sent_bytes", "On the wire", labels=["to"])
     received = CounterMetricFamily("headwater_received_bytes", "Off the wire", labels=["of"])
     up = GaugeMetricFamily("headwater_link_up", "1 while the link is up", labels=["to"])
@@ -392,6 +336,10 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "headwater_records_refused", "Records from too far in the future", value=snapshot.refused
     )
+    questions = CounterMetricFamily("headwater_questions", "About cubes here", labels=["what"])
+    for what, count in snapshot.questions.items():
+        questions.add_metric([what], count)
+    yield questions
     yield from _of_lines(snapshot)
     yield GaugeMetricFamily(
         "headwater_input_unread", "Files that are named and not read now", value=snapshot.unread

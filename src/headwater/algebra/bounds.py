@@ -9,7 +9,8 @@ from msgspec import Meta
 
 PANE_MAX = 1 << 62
 Pane = Annotated[int, Meta(ge=-PANE_MAX, le=PANE_MAX)]
-Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+NUMBER_MAX = (1 << 63) - 1
+Number = Annotated[int, Meta(ge=0, le=NUMBER_MAX)]
 SixtyFourBits = Annotated[int, Meta(ge=0)]
 """64 bits without a meaning as a quantity: incarnations, tags."""
 ORDINALS_MAX = 1 << 17

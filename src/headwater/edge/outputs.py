@@ -98,6 +98,8 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     """The answer to ``MakeEarly``: the pane is open."""
     wire_bytes: int = 0
     """About what all of them take on the wire, where that was asked."""
+    beside_bytes: int = 0
+    """Of that, what does not depend on how many rows there are."""
     row_counts: tuple[int, ...] = ()
     """Of a query with a threshold: how many rows would have left with it not raised, and at each of
     its levels; nothing where the pane was merged in portions."""

@@ -132,23 +132,26 @@ class PaneBoard:
                 return _holding(present or 0, key)
         return self.holdings.get(ordinal)
 
-    def withheld(self, *, gives_back: bool) -> Remainders:
+    def withheld(self, *, gives_back: bool, is_sealed: bool) -> Remainders:
         """All that is kept back. ``gives_back``: a further update of a site has all of its rest;
-        otherwise it never comes."""
-        owed = (one.withheld for one in self.rests if not (gives_back and self._is_given_back(one)))
-        return reduce(merge_remainders, owed, ())
+        otherwise it never comes. ``is_sealed``: every site has sealed the pane."""
+        rests = self._kept_back(gives_back=gives_back, is_sealed=is_sealed)
+        return reduce(merge_remainders, (one.withheld for one in rests), ())
 
-    def keeping_back(self, *, gives_back: bool) -> int:
+    def keeping_back(self, *, gives_back: bool, is_sealed: bool) -> int:
         """The sites of which something is kept back, as a bitset; of a piece of several all."""
-        found = bitset.EMPTY
-        for rest in self.rests:
-            if rest.withheld and not (gives_back and self._is_given_back(rest)):
-                for sites, _ in rest.sites:
-                    found |= sites
-        return found
+        rests = self._kept_back(gives_back=gives_back, is_sealed=is_sealed)
+        pairs = (pair for rest in rests if rest.withheld for pair in rest.sites)
+        return bitset.union(sites for sites, _ in pairs)
 
-    def _is_given_back(self, rest: Rest) -> bool:
-        return all(not sites & ~self._beyond(update) for sites, update in rest.sites)
+    def _kept_back(self, *, gives_back: bool, is_sealed: bool) -> Iterator[Rest]:
+        """Who has sealed the pane, and of whom all is in, owes nothing more, whoever of a merged
+        piece has kept something back, and whatever it was merged with."""
+        sure = self.in_whole & ~(self.declined | self.damaged) if is_sealed else 0
+        for rest in self.rests:
+            owed = (sites & ~(sure | self._beyond(update)) for sites, update in rest.sites)
+            if not gives_back or any(owed):
+                yield rest
 
     def _beyond(self, update: int) -> int:
         """The sites of which all is in, and that is more than up to this update."""

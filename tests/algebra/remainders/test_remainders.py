@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from headwater.algebra.remainders.remainder import (
     Adding,
     Owed,
     Remainder,
+    merge_remainders,
     still_owed,
 )
 from headwater.algebra.remainders.withholding import Added, Largest, allowed
@@ -84,3 +86,30 @@ def test_a_bound_is_given_back_whole() -> None:
     piece = Owed(frozenset({1, 2}), Remainder(5.0, 7.0, 2))
     assert still_owed([piece], sent_rest={1}) == [piece.remainder]
     assert still_owed([piece], sent_rest={1, 2, 3}) == []
+
+
+HUGE = Remainder(1.7e308, 1.7e308, (1 << 63) - 1, 1.7e308, share=1.0)
+
+
+@pytest.mark.parametrize("other", [HUGE, msgspec.structs.replace(HUGE, total=-1.7e308)])
+def test_what_two_liars_say_together_is_still_something_that_can_be_said(other: Remainder) -> None:
+    """Else who carries it would be refused, or fail over it, in their place."""
+    (merged,) = merge_remainders((other,), (merge_remainders((HUGE,), (other,))[0],))
+    read = msgspec.msgpack.decode(msgspec.msgpack.encode(merged), type=Remainder)
+    assert read.checked() == merged
+    assert merged.largest >= HUGE.largest
+    assert merged.keys == HUGE.keys
+
+
+def test_one_column_of_several_is_not_lost_where_another_has_said_nothing_of_it() -> None:
+    both = (Remainder(1.0, 2.0, 3), Remainder(4.0, 5.0, 6))
+    assert merge_remainders(both, both[:1])[1] == both[1]
+    assert merge_remainders(both[:1], both)[1] == both[1]
+
+
+def test_of_merged_remainders_all_is_told() -> None:
+    one = Remainder(1.0, -2.0, 3, of=10.0, share=0.1)
+    worst = Remainder(4.0, 6.0, 5, of=7.0, is_worst=True, share=0.3)
+    assert one.merged(one) == Remainder(2.0, -4.0, 6, of=20.0, share=0.1)
+    merged = Remainder(4.0, 4.0, 8, of=17.0, is_worst=True, share=0.3)
+    assert one.merged(worst) == worst.merged(one) == merged

@@ -110,12 +110,38 @@ def test_nothing_changes_while_nobody_knows_the_way_or_it_is_shut() -> None:
 def test_what_waits_at_its_site_is_short_whatever_was_measured() -> None:
     policy = Policy()
     for at in range(2):
-        policy = policy.after(Period(1.0, 1.0, 1e9, waited_s=3.0), last_step=1, now_s=float(at))
+        seen = Period(1.0, 1.0, 1e9, waited_s=3.0 + at)
+        policy = policy.after(seen, last_step=2, now_s=float(at))
     assert (policy.step, policy.why) == (1, Why.QUEUE)
 
 
+def test_what_waits_and_gets_less_brings_no_further_step_and_no_finer_one() -> None:
+    policy = Policy(1, Why.QUEUE, waited_s=9.0)
+    for at in range(8):
+        seen = Period(1.0, 1.0, 1e9, waited_s=8.5 - at)
+        policy = policy.after(seen, last_step=3, now_s=2.0 * at)
+    assert policy.step == 1
+
+
+def test_nobody_rests_at_a_step_that_changes_nothing() -> None:
+    policy, short = Policy(), Period(9.0, 9.0, 5.0)
+    for at in range(2):
+        policy = policy.after(short, last_step=4, same={1, 2}, now_s=float(at))
+    assert policy.step == 3
+    for at in range(2, 14):
+        policy = policy.after(Period(1.0, 1.0, 9.0), last_step=4, same={1, 2}, now_s=float(at))
+    assert (policy.step, policy.why) == (0, None)
+
+
+def test_where_no_further_step_changes_anything_it_stays() -> None:
+    policy = Policy(2, Why.CAPACITY)
+    for at in range(20):
+        policy = policy.after(Period(9.0, 9.0, 5.0), last_step=4, same={3, 4}, now_s=float(at))
+    assert policy.step == 2
+
+
 def test_a_budget_is_named_as_the_reason() -> None:
-    assert Period(10.0, 10.0, 5.0, is_budget=True).why is Why.BUDGET
+    assert Period(10.0, 10.0, 5.0, is_budget=True).why(0.0) is Why.BUDGET
 
 
 def test_steps_that_settings_have_taken_away_go_at_once() -> None:

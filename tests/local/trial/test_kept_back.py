@@ -55,6 +55,16 @@ def test_windows_merge_panes_and_sites_and_the_worst_is_named() -> None:
     assert worst.stated.is_kept
 
 
+def test_of_a_threshold_it_is_said_what_its_limit_would_keep_back() -> None:
+    asked = text("1").replace("error = '1'", "degrade = 'threshold(n, 5 % of total)'")
+    (found,) = compile_statements(asked, root="a", installer="a", next_counter=1)
+    (first, *_) = kept_back_lines(found, KeptBack(100, 40))
+    assert first == (
+        "s: nothing is given up in a trial, which has no narrow link; at its limit the threshold "
+        "would keep back 40 of 100 rows (40%)"
+    )
+
+
 def test_an_absolute_error_goes_by_its_number() -> None:
     found = kept_back(query("9"), [{3: of(2.0, 3, 100.0), 4: of(1.0, 1, 9.0)}], windows=[1, 2, 3])
     assert found is not None

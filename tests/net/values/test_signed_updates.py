@@ -182,6 +182,7 @@ def test_where_nothing_is_kept_back_a_coverage_has_the_bytes_that_it_always_had(
         {"largest": -1.0},
         {"total": float("inf")},
         {"keys": -1},
+        {"keys": 1 << 63},
         {"of": -5.0},
     ],
 )

@@ -98,6 +98,14 @@ class SiteQuestions:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
+    def counts(self) -> dict[str, int]:
+        """For metrics."""
+        return {
+            "answered": self.answered,
+            "refused": self.refused,
+            "panes pinned": self.pinned_panes,
+        }
+
     async def _answer(self, query: Query) -> None:
         loop = asyncio.get_running_loop()
         while self._cube.past_of(str(query.id)) is None:
@@ -156,6 +164,8 @@ class SiteQuestions:
             raise HeadwaterError(f"stream {ask.stream} is not installed here")
         stream = self._book.query(ask.stream)
         if ask.estimates:
+            if not query.reads_as(stream):  # or it would count what whoever asks may not read
+                raise HeadwaterError(f"stream {ask.stream} reads another source than the estimate")
             return stream, CubePart("", None, query.window.pane_us // stream.window.pane_us)
         return stream, subsume(query, stream)
 

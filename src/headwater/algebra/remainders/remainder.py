@@ -32,8 +32,8 @@ value*: each R is within the bound, so the worst is; *extremes*: so is each L.
 **Late records and repairs.** A late update brings all of its records, so what is withheld stays
 what it was, and totals and values that the bound is relative to only grow. Once a site has sent
 its rest, what it withheld is in. A merged piece can't be taken apart: its remainder counts until
-every site of the piece has sent its rest (``still_owed``). It is then too large for a while,
-never too small.
+every site of the piece has sent its rest (``still_owed``), or has sealed the pane with nothing left
+to send. It is then too large for a while, never too small.
 
 **Totals over all keys are exact** where columns add: what is in plus the total withheld. (Not of
 maxima and distinct counts, which have no total.)
@@ -47,15 +47,20 @@ from collections.abc import Iterable, Set
 from itertools import zip_longest
 from math import isfinite
 from operator import add
+from sys import float_info
 
 import msgspec
 
+from headwater.algebra.bounds import NUMBER_MAX
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.withholding import Withholding
 from headwater.errors import WireError
 
 SHARE_MAX = 1.0 + 1e-6
 """Of a group's value; what was added up in doubles is stated a little larger."""
+MOST = float_info.max
+"""What is added up stays below, so that no merge of what each of two members may say is what none
+may say: who carries it would be taken for the liar."""
 
 
 class Remainder(msgspec.Struct, frozen=True, array_like=True):
@@ -85,11 +90,12 @@ class Remainder(msgspec.Struct, frozen=True, array_like=True):
         Remainder(largest=5.0, total=7.0, keys=5, of=0.0, is_worst=False, share=0.0)
         """
         is_worst = self.is_worst or other.is_worst
+        largest = (max if is_worst else add)(self.largest, other.largest)
         return Remainder(
-            largest=(max if is_worst else add)(self.largest, other.largest),
-            total=self.total + other.total,
-            keys=self.keys + other.keys,
-            of=self.of + other.of,
+            largest=min(largest, MOST),
+            total=max(-MOST, min(self.total + other.total, MOST)),
+            keys=min(self.keys + other.keys, NUMBER_MAX),
+            of=min(self.of + other.of, MOST),
             is_worst=is_worst,
             share=max(self.share, other.share),
         )
@@ -98,7 +104,8 @@ class Remainder(msgspec.Struct, frozen=True, array_like=True):
         """As it came from outside. Raises ``WireError`` for what no site can mean."""
         numbers = (self.largest, self.total, self.of, self.share)
         least = min(self.largest, self.of, self.keys, self.share)
-        if not all(map(isfinite, numbers)) or least < 0 or self.share > SHARE_MAX:
+        most = max(self.share - SHARE_MAX, self.keys - NUMBER_MAX)
+        if not all(map(isfinite, numbers)) or least < 0 or most > 0:
             raise WireError(
                 "remainder: wanted a largest error, a sum, a number of keys and a share up to all, "
                 f"each at least 0, got largest {self.largest}, total {self.total} of {self.of}, "

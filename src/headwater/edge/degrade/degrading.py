@@ -35,7 +35,10 @@ class Degrading:
         """As it was last heard."""
         self.need = 0.0
         """Of the newest panes, in bytes a second at the step that they were closed at."""
-        self._bytes, self._panes, self._row_counts = 0, 0, tuple[int, ...]()
+        self._beside = 0.0
+        """Of that, what does not get less with fewer rows."""
+        self._bytes, self._beside_bytes, self._panes = 0, 0, 0
+        self._row_counts = tuple[int, ...]()
         self._seen_s = LONG_AGO_S
 
     @property
@@ -76,6 +79,7 @@ class Degrading:
         if is_first:
             updates = max(1, done.last_update - done.first_update + 1)
             self._bytes += done.wire_bytes + updates * CLOSE_BYTES
+            self._beside_bytes += done.beside_bytes + updates * CLOSE_BYTES
             self._panes += 1
             self._row_counts = done.row_counts
 
@@ -101,14 +105,20 @@ class Degrading:
         pane_s = self._state.query.window.pane_us / MICROS
         if self._panes:
             self.need = self._bytes / (self._panes * pane_s)
+            self._beside = self._beside_bytes / (self._panes * pane_s)
         elif not self.policy.step or now_s - self._seen_s < QUIET_PANES * pane_s:
             return
         else:
-            self.need = 0.0
+            self.need = self._beside = 0.0
         self._learn(plan)
-        self._bytes, self._panes, self._seen_s = 0, 0, now_s
+        self._bytes, self._beside_bytes, self._panes, self._seen_s = 0, 0, 0, now_s
         self._go_to(
-            self.policy.after(self._seen(plan, now_s), last_step=plan.last_step, now_s=now_s)
+            self.policy.after(
+                self._seen(plan, now_s),
+                last_step=plan.last_step,
+                same=self.savings.same(),
+                now_s=now_s,
+            )
         )
 
     def _seen(self, plan: Degradation, now_s: float) -> Period:
@@ -119,7 +129,7 @@ class Degrading:
         way = min(known, default=None)
         return Period(
             need=self.need,
-            finer=self.need / left,
+            finer=self._beside + (self.need - self._beside) / left,
             way=way,
             waited_s=self._waited_s(now_s),
             is_budget=budget is not None and way == budget,

@@ -17,6 +17,8 @@ closed then waits on the disk and is sent later, so there is nothing to gain by 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from headwater.algebra.words.degraded import Why
@@ -47,14 +49,15 @@ class Period(msgspec.Struct, frozen=True):
     is_budget: bool = False
     """The way is as narrow as somebody has set it."""
 
-    @property
-    def why(self) -> Why | None:
-        """What it lacks; None: it fits."""
+    def why(self, waited_s: float) -> Why | None:
+        """What it lacks; None: it fits. ``waited_s``: as it was a period ago. What waits and gets
+        less is what came before the step that made it so, and no reason for another."""
         if self.way is None or self.way < 1.0:
             return None
         if self.need > self.way:
             return Why.BUDGET if self.is_budget else Why.CAPACITY
-        return Why.QUEUE if self.waited_s > WAITED_S_MAX else None
+        is_growing = self.waited_s > max(WAITED_S_MAX, waited_s)
+        return Why.QUEUE if is_growing else None
 
     @property
     def has_finer_fit(self) -> bool:
@@ -77,20 +80,39 @@ class Policy(msgspec.Struct, frozen=True):
     """When a step was last taken back, if none has come in since."""
     came_s: float | None = None
     """When a step last came in."""
+    waited_s: float = 0.0
+    """Of the period before."""
 
-    def after(self, seen: Period, *, last_step: int, now_s: float) -> Policy:
+    def after(
+        self, seen: Period, *, last_step: int, same: Collection[int] = (), now_s: float
+    ) -> Policy:
         """The same, a period later. Steps beyond the last, as after settings were altered, go at
-        once."""
+        once. ``same``: steps that are known to leave all that the one before them does. They are no
+        change, so nobody rests at one."""
+        after = self._after(seen, last_step=last_step, now_s=now_s)
+        if after.step != self.step and after.step in same:
+            after = after._passing(same, last_step=last_step, is_more=after.step > self.step)
+        return msgspec.structs.replace(after, waited_s=seen.waited_s)
+
+    def _after(self, seen: Period, *, last_step: int, now_s: float) -> Policy:
         if self.step > last_step:
             return msgspec.structs.replace(self, step=last_step)
         if seen.way is None or seen.way < 1.0:
             return msgspec.structs.replace(self, short_count=0, fits_since_s=None)
-        why = seen.why
+        why = seen.why(self.waited_s)
         if why is not None:
             return self._short(why, last_step=last_step, now_s=now_s)
         if not self.step or not seen.has_finer_fit:
             return msgspec.structs.replace(self, short_count=0, fits_since_s=None)
         return self._fitting(now_s=now_s)
+
+    def _passing(self, same: Collection[int], *, last_step: int, is_more: bool) -> Policy:
+        step = self.step
+        while is_more and step in same and step < last_step:
+            step += 1
+        while step in same:
+            step -= 1
+        return msgspec.structs.replace(self, step=step, why=self.why if step else None)
 
     def _short(self, why: Why, *, last_step: int, now_s: float) -> Policy:
         count = self.short_count + 1

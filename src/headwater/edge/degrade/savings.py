@@ -18,6 +18,8 @@ WEIGHT = 1 / 4
 """Of what was seen last."""
 LEFT_MIN = 0.01
 """Nothing saves more, as far as anybody relies on it."""
+SAME_MIN = 0.99
+"""Whoever leaves more is no step."""
 GUESSES: Mapping[OperatorKind, float] = {
     OperatorKind.COARSEN_TIME: 0.6,
     OperatorKind.COARSEN_KEY: 0.3,
@@ -47,6 +49,10 @@ class Savings(msgspec.Struct, frozen=True):
         for one in range(1, step + 1):
             found *= self.left(degradation, one)
         return found
+
+    def same(self) -> set[int]:
+        """Steps that were seen to change next to nothing."""
+        return {step for step, left in self.seen.items() if left > SAME_MIN}
 
     def saw(self, step: int, left: float) -> Savings:
         former = self.seen.get(step)

@@ -90,6 +90,11 @@ def kept_back_lines(query: Query, found: KeptBack) -> list[str]:
     first = (
         f"{name}: error {asked}: sites would have kept back {kept} of {found.rows:,} rows{share}"
     )
+    if tolerance.is_by_link:
+        first = (
+            f"{name}: nothing is given up in a trial, which has no narrow link; at its limit the "
+            f"threshold would keep back {kept} of {found.rows:,} rows{share}"
+        )
     if not found.kept and any(one.form is ErrorForm.VALUE for one in tolerance.columns):
         first += "; an error of each value needs every group"
     return [first, *(f"{name}: {_column_text(query, one)}" for one in found.worst)]

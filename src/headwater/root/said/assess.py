@@ -140,7 +140,7 @@ def assess(
     is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
     used = [scoreboard.table.settings_at(board.pane, board.covered) for board in boards]
-    withheld = _stated(scoreboard, boards, used)
+    withheld = _stated(scoreboard, boards, used, sealed_through=sealed_through)
     fidelity = reached(scoreboard, spec.panes_of(window), demand).at_least(published)
     has_enough = demand is not None and goes_by_demand and demand.is_final
     has_enough = has_enough and demand is not None and demand.is_met_by(fidelity)
@@ -165,18 +165,28 @@ def assess(
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
         final_by=None if disputed or is_doubted else final_by,
-        degraded=degraded_sites(scoreboard.table, boards) if scoreboard.table.degraded else (),
+        degraded=_degraded(scoreboard, boards, sealed_through),
     )
 
 
-def _stated(scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]]) -> StatedErrors:
+def _degraded(
+    scoreboard: Scoreboard, boards: list[PaneBoard], sealed_through: int
+) -> tuple[DegradedSite, ...]:
+    table = scoreboard.table
+    return degraded_sites(table, boards, sealed_through=sealed_through) if table.degraded else ()
+
+
+def _stated(
+    scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
+) -> StatedErrors:
     """What is kept back of all panes together, by the settings that each of them was made by."""
     book = scoreboard.table.settings
     if not book.tolerances:
         return NONE_STATED
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
-    withheld = reduce(merge_remainders, map(_withheld, boards, by_pane), nothing)
+    found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))
+    withheld = reduce(merge_remainders, found, nothing)
     if not withheld and not any(by_pane):
         return NONE_STATED
     asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
@@ -188,10 +198,10 @@ def _tolerance(book: SettingsBook, number: int) -> Tolerance | None:
     return None if settings is None else settings.tolerance
 
 
-def _withheld(board: PaneBoard, tolerances: list[Tolerance]) -> Remainders:
+def _withheld(board: PaneBoard, tolerances: list[Tolerance], sealed_through: int) -> Remainders:
     """It is given back only where all who made the pane do."""
     gives_back = bool(tolerances) and all(one.finally_ is Finally.EXACT for one in tolerances)
-    return board.withheld(gives_back=gives_back)
+    return board.withheld(gives_back=gives_back, is_sealed=board.pane < sealed_through)
 
 
 def _disputed(

@@ -55,7 +55,9 @@ class DegradedSite(msgspec.Struct, frozen=True):
         )
 
 
-def degraded_sites(table: SiteTable, boards: Sequence[PaneBoard]) -> tuple[DegradedSite, ...]:
+def degraded_sites(
+    table: SiteTable, boards: Sequence[PaneBoard], *, sealed_through: int
+) -> tuple[DegradedSite, ...]:
     """All of them; an envelope lists the first."""
     panes: dict[tuple[int, int, Why], list[int]] = {}
     plans: dict[tuple[int, int, Why], tuple[Degradation, bool]] = {}
@@ -64,7 +66,9 @@ def degraded_sites(table: SiteTable, boards: Sequence[PaneBoard]) -> tuple[Degra
         plan = settings.degradation
         if plan is None:
             continue
-        for ordinal, said in _said(table, board, plan, follows=settings.follows):
+        for ordinal, said in _said(
+            table, board, plan, follows=settings.follows, is_sealed=board.pane < sealed_through
+        ):
             key = (ordinal, said.step, said.why)
             panes.setdefault(key, []).append(board.pane)
             plans[key] = plan, settings.follows
@@ -75,10 +79,10 @@ def degraded_sites(table: SiteTable, boards: Sequence[PaneBoard]) -> tuple[Degra
 
 
 def _said(
-    table: SiteTable, board: PaneBoard, plan: Degradation, *, follows: bool
+    table: SiteTable, board: PaneBoard, plan: Degradation, *, follows: bool, is_sealed: bool
 ) -> Iterator[tuple[int, Degraded]]:
     """With the ordinals of their sites."""
-    kept_back = board.keeping_back(gives_back=follows)
+    kept_back = board.keeping_back(gives_back=follows, is_sealed=is_sealed)
     for ordinal in bitset.members(table.degraded & table.expected & ~board.undrawn):
         said = degraded_at(table.views[ordinal].state.degraded, board.pane)
         if said is None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
-from headwater.algebra.remainders.remainder import NOTHING_WITHHELD, Remainder, Remainders
+from headwater.algebra.remainders.remainder import MOST, NOTHING_WITHHELD, Remainder, Remainders
 from headwater.algebra.remainders.tolerance import (
     ChosenRows,
     Condition,
@@ -299,4 +299,4 @@ def _share_of_total(remainder: Remainder) -> float:
     """Of the total of the sites and panes that have withheld something: at most that of all."""
     if not remainder:
         return 0.0
-    return remainder.largest / remainder.of if remainder.of > 0.0 else 1.0
+    return min(remainder.largest / remainder.of, MOST) if remainder.of > 0.0 else 1.0

@@ -215,7 +215,8 @@ def check_marked(
     root: LedgerCheck,
     disk: LedgerDisk,
 ) -> None:
-    """A site writes down what it need not send again: the root must have all of it."""
+    """A site writes down what it need not send again: the root must have all of it, or know that
+    the site has declined it."""
     done_through = disk.done_through if disk.done_through is not None else acked.done_through
     if acked.done_through > done_through:
         raise Violation(
@@ -227,6 +228,8 @@ def check_marked(
         if pane < done_through or not ranges.contains(acked.panes, pane):
             continue
         if root.is_counted_from_another(pane, ordinal, incarnation):
+            continue
+        if any(one.first <= pane <= one.last for one in cube.records[acked.query].declined):
             continue
         if root.is_forged(acked.query, pane):
             continue

@@ -77,6 +77,7 @@ class PreparedPane(msgspec.Struct):
     remainders: Remainders = ()
     """What is said of it."""
     wire_bytes: int = 0
+    beside_bytes: int = 0
     row_counts: tuple[int, ...] = ()
 
     def exceed(self, words: str) -> None:
@@ -217,7 +218,9 @@ class UpdateMaker:
                 merged = self._withheld(wanted, merged, allowance, prepared, packer, early)
             elif allowance is not None and allowance.is_rehearsed:
                 self.rehearsal.add(query, pane, merged.num_rows, is_first=not prepared.pieces)
-            prepared.wire_bytes += packed_size(merged) if wanted.is_measured else 0
+            if wanted.is_measured:
+                prepared.wire_bytes += packed_size(merged)
+                prepared.beside_bytes += packed_size(merged.slice(0, 1))
             rows += merged.num_rows if limit is None else limit.count(merged)
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
@@ -378,6 +381,7 @@ def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:
         over=pane.over,
         withheld=pane.remainders,
         wire_bytes=pane.wire_bytes,
+        beside_bytes=pane.beside_bytes,
         row_counts=pane.row_counts,
     )
 
