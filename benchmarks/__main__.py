@@ -7,7 +7,7 @@ import sys
 
 ORDER = """
     site_pipeline formats light_load reading_ways agent_footprint merge wire site_parts outbox
-    cube_rounds bound_cost states cancelling cdn_queries sliding catch_up cluster_cost scale
+    cube_rounds bound_cost states cancelling cdn_queries sliding catch_up asking cluster_cost scale
 """
 
 

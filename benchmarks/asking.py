@@ -38,11 +38,11 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
 from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 
-ROWS = 2_000_000
+ROWS = 6_000_000
 FILES = 10
 PAST_S = 5 * 3600
 WAIT_S_MAX = 400.0
-RUNS = 3
+RUNS = 2
 IDLE_S = 5.0
 SOURCE = """CREATE SOURCE requests (at TIMESTAMP, domain STRING, status INT, bytes BIGINT)
 WITH (format = 'csv', path = '*.csv*', time = 'at');

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from benchmarks.light_load import tree_cpu_s
 
 from experiments.common import draw_lines, print_table, write_csv
-from experiments.heintz.live_agents import FAR, HOME, LiveAgents, await_that
+from experiments.heintz.live_agents import FAR, HOME, NAMES, LiveAgents, await_that
 from experiments.heintz.shaped_link import ShapedLink, Unavailable, open_shaped_link
 from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic
 from headwater.local.trial.stated_bounds import broken_bound
@@ -81,8 +81,7 @@ class WindowMeasured(msgspec.Struct, frozen=True):
 
 def main() -> None:
     try:
-        with open_shaped_link((HOME, "relay", FAR)) as link:
-            link.shape(FAR, kbit_s=KBIT_S)
+        with open_shaped_link(NAMES, FAR, kbit_s=KBIT_S) as link:
             measure(link)
     except Unavailable as reason:
         print(

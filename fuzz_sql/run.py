@@ -23,7 +23,7 @@ from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups, check_rows
 from headwater.algebra.rows.types import PANE_COLUMN, site_schema
 from headwater.errors import QueryRefused
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, WindowResult
+from headwater.local.trial.results import StreamResult, WindowResult
 from headwater.plan.query import Query
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm.session import apply_settings

@@ -16,7 +16,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from headwater.local.trial.try_query import StreamResult, try_central
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 

@@ -59,7 +59,7 @@ class ShapedLink:
             own = self._full[name]
             ends = ("link", "add", DEVICE, "netns", own, "type", "veth", "peer", "name", name)
             _run("ip", *ends, "netns", hub)
-            _run("ip", "-n", hub, "link", "set", name, "master", "br0", "up")
+            _run("ip", "-n", hub, "link", "set", "dev", name, "master", "br0", "up")
             _run("ip", "-n", own, "link", "set", "lo", "up")
             _run("ip", "-n", own, "addr", "add", f"{address}/24", "dev", DEVICE)
             _run("ip", "-n", own, "link", "set", DEVICE, "up")
@@ -89,8 +89,8 @@ class ShapedLink:
 
 
 @contextlib.contextmanager
-def open_shaped_link(names: Sequence[str]) -> Iterator[ShapedLink]:
-    """Raises ``Unavailable``."""
+def open_shaped_link(names: Sequence[str], shaped: str, *, kbit_s: int) -> Iterator[ShapedLink]:
+    """``shaped``: whose link it is. Raises ``Unavailable``."""
     if os.geteuid() != 0:
         raise Unavailable("network namespaces need root")
     for command in ("ip", "tc"):
@@ -100,9 +100,7 @@ def open_shaped_link(names: Sequence[str]) -> Iterator[ShapedLink]:
     try:
         try:
             link.open()
-            link.shape(names[-1], kbit_s=1_000_000)
-            _run("tc", "-n", link._full[names[-1]], "qdisc", "del", "dev", DEVICE, "root")
-            _run("tc", "-n", link._full[HUB], "qdisc", "del", "dev", names[-1], "root")
+            link.shape(shaped, kbit_s=kbit_s)
         except OSError as error:
             raise Unavailable(str(error)) from error
         yield link

@@ -23,7 +23,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
-from headwater.local.trial.try_query import raise_if_dead
+from headwater.local.trial.run_spark import raise_if_dead
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
 from headwater.plan.command import Install, Remove

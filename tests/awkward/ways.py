@@ -25,6 +25,8 @@ from headwater.agent.settings import RuntimeSettings
 from headwater.agent.threads import SharedThreads
 from headwater.local.federation import Federation
 from headwater.local.trial import try_query as trying
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
@@ -65,7 +67,7 @@ def by_try(spark: RunningSpark, cases: Sequence[Case], sites: Path) -> dict[str,
     counts: dict[str, int] = {}
     noted = trying._result
 
-    def result(federation: Federation, query: Query) -> trying.StreamResult:
+    def result(federation: Federation, query: Query) -> StreamResult:
         counts.update(_malformed(federation, cases))
         return noted(federation, query)
 
@@ -80,7 +82,7 @@ def by_try(spark: RunningSpark, cases: Sequence[Case], sites: Path) -> dict[str,
 
 def by_one_spark(spark: RunningSpark, cases: Sequence[Case], sites: Path) -> dict[str, Found]:
     """``headwater try --central``: records only, since it counts no lines."""
-    results = trying.try_central(text_of(cases), sites, spark=spark)
+    results = try_central(text_of(cases), sites, spark=spark)
     tables = [window.rows for stream in results for window in stream.windows]
     return _found(cases, tables, {case.name: case.malformed for case in cases})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.cli.show.progress import PLAIN_EVERY_S, ProgressLine, progress_text
-from headwater.local.trial.try_query import Progress
+from headwater.local.trial.results import Progress
 
 FIRST = Progress("reading at the sites", sites=223, bytes_all=310_000_000)
 LATER = Progress(

@@ -8,7 +8,7 @@ from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.site_state import Unread
 from headwater.cli.show.reading_report import SITES_SHOWN, reading_report
 from headwater.local.trial.reading import SiteReading
-from headwater.local.trial.try_query import StreamResult
+from headwater.local.trial.results import StreamResult
 from headwater.plan.query import Query
 from headwater.plan.sources.local_times import Guessed
 from headwater.sql.compile import compile_statements

@@ -22,8 +22,9 @@ from headwater.cli import main
 from headwater.cli.commands import try_command
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.local.federation import Federation
+from headwater.local.trial import one_spark
 from headwater.local.trial import try_query as try_module
-from headwater.local.trial.try_query import StreamResult, WindowResult
+from headwater.local.trial.results import StreamResult, WindowResult
 from headwater.plan.command import QueryId
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm import session
@@ -406,7 +407,8 @@ def run_try(
     spark = SimpleNamespace(session=None, stop=lambda: None, bytes_scanned=lambda: 0)
     monkeypatch.setattr(session, "start_session", lambda _, **__: spark)
     for name, compute in computed.items():
-        monkeypatch.setattr(try_module, name, compute)
+        module = try_module if name == "try_query" else one_spark
+        monkeypatch.setattr(module, name, compute)
     with pytest.raises(SystemExit) as ended:
         main.main(["try", str(file), "--sites", str(SHOPS / "sites"), *arguments])
     assert isinstance(ended.value.code, int)
@@ -463,7 +465,7 @@ def test_a_stream_that_one_spark_cannot_answer_leaves_the_others_compared(
     name = second.query.id.name
     other = msgspec.structs.replace(first.query, id=QueryId("hard", "root", 9))
 
-    def one_spark(*_: object, failed: dict[str, str], **__: object) -> list[Any]:
+    def by_one(*_: object, failed: dict[str, str], **__: object) -> list[Any]:
         failed["hard"] = "no room"
         return [second]
 
@@ -471,7 +473,7 @@ def test_a_stream_that_one_spark_cannot_answer_leaves_the_others_compared(
         monkeypatch,
         "--compare",
         try_query=lambda *_, **__: [msgspec.structs.replace(first, query=other), second],
-        try_central=one_spark,
+        try_central=by_one,
     )
     said = capsys.readouterr().err
     assert "hard: not compared: no room" in said
@@ -484,7 +486,7 @@ def test_one_spark_names_the_files_that_it_left_alone(
     (tmp_path / "oslo").mkdir()
     for number in range(7):
         (tmp_path / "oslo" / f"sales{number}.csv.zip").write_bytes(b"x")
-    monkeypatch.setattr(try_module, "central_finished", lambda *_, **__: Finished())
+    monkeypatch.setattr(one_spark, "central_finished", lambda *_, **__: Finished())
     file = tmp_path / "sales.sql"
     file.write_text(SALES.replace("'sales.csv'", "'sales*'"))
     code = run_try(monkeypatch, "--central", "--sites", str(tmp_path), file=file)

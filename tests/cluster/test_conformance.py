@@ -14,7 +14,9 @@ from spark_kit import per_domain
 
 from headwater.algebra.rows.types import summary_schema
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.root.root_part import RootSpark
 from headwater.sql.compile import parse_script

@@ -11,7 +11,8 @@ import pytest
 import zstandard
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.try_query import try_query
 
 NAMES = [folder.name for folder in make_examples.folders()]
 

@@ -13,7 +13,9 @@ from nasty_logs import write_sites
 
 from headwater.agent.answers import answer_runner, merge_in_shares, window_groups
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.spark.rows import collect
 from headwater.sql.compile import parse_script
 from headwater.store import image_packer

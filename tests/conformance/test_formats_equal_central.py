@@ -13,7 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.sql.compile import parse_script
 
 TEXT = Path(__file__).with_name("formats.sql").read_text(encoding="utf-8")

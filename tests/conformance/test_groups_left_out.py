@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.store.results.results import ResultsReader
 
 pytestmark = pytest.mark.spark

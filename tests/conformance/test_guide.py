@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.try_query import try_query
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.sql.compile import parse_script
 

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pytest
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LINES_MAX = 10

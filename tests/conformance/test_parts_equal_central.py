@@ -12,7 +12,9 @@ from nasty_logs import write_sites
 
 from headwater.algebra.rows.equality import difference
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, joined, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult, joined
+from headwater.local.trial.try_query import try_query
 
 SOURCE = """
 CREATE SOURCE hits (

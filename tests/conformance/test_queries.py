@@ -23,7 +23,9 @@ from reference import answer
 
 from headwater.algebra.rows.equality import is_same_value
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements
 from long_runs import IS_LONG

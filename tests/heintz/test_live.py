@@ -6,6 +6,8 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
+from experiments import heintz_live
+from experiments.heintz import shaped_link
 from experiments.heintz_live import (
     PAUSE_WINDOWS,
     STREAMS,
@@ -47,3 +49,16 @@ def test_each_stream_has_the_link_to_itself_and_they_ask_the_same() -> None:
     )
     assert [query.stream for query in queries] == list(STREAMS)
     assert len({query.program.site_sql for query in queries}) == 1
+
+
+def test_without_the_right_to_namespaces_it_says_so_and_measures_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(_: object) -> None:
+        raise AssertionError("nothing is measured")
+
+    monkeypatch.setattr(shaped_link.os, "geteuid", lambda: 1_000)
+    monkeypatch.setattr(heintz_live, "measure", never)
+    heintz_live.main()
+    assert "NOT MEASURED" in (said := capsys.readouterr().out)
+    assert "network namespaces need root" in said

@@ -15,7 +15,8 @@ import msgspec
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.algebra.rows.columns import Column
+from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
@@ -27,6 +28,7 @@ from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.node.effects import perform_all
+from headwater.plan.degrading.companion import Companion
 from headwater.plan.notice import Notice
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, Timing
@@ -441,6 +443,7 @@ class RootDesk:
         self.compares = compares
         self.disk = disk or RootDisk()
         self.config = config or RootConfig()
+        self.beside: dict[str, RootDisk] = {}
         self.is_slow = False
         self.failure: str | None = None
         self.left_out: dict[int, LeftOut] = {}
@@ -528,7 +531,7 @@ class RootDesk:
             self.root.answered(now_s=now_s, failed=self.failure)
             return
         for request in answer.requests:
-            rows = self.disk.rows(request.panes, kept_through=answer.kept_through)
+            rows = self._rows(request, answer)
             envelope = request.envelope.without(self.left_out.get(request.window, LeftOut()))
             self.published[request.window].append(Published(envelope, rows))
             self.disk.answers[request.window] = WindowAnswered(
@@ -536,6 +539,17 @@ class RootDesk:
             )
         self.root.answered(now_s=now_s, left_out=self.left_out)
         self._execute(now_s=now_s)
+
+    def _rows(self, request: root_out.WindowAnswer, answer: root_out.Answer) -> tuple[int, ...]:
+        """Of a level also what the disks of other queries have (``beside``)."""
+        if not request.pieces:
+            return self.disk.rows(request.panes, kept_through=answer.kept_through)
+        disks = {str(self.query.id): self.disk, **self.beside}
+        found = [
+            disks[one.query].rows(one.panes, kept_through=one.kept_through)
+            for one in request.pieces
+        ]
+        return NumbersMerger().merge(found)
 
     def newest(self, window: int) -> Published:
         return self.published[window][-1]
@@ -578,3 +592,29 @@ def state(query: Query, ordinal: int, *, of: int, number: int = 1, **fields: obj
         first_pane=first,
         **fields,
     )  # type: ignore[arg-type]
+
+
+COUNTED = msgspec.structs.replace(PROGRAM, partials=(Partial("n", "bigint", "sum"),))
+FULL = msgspec.structs.replace(make_query(begin_pane=0), program=COUNTED)
+
+
+def level_of(full: Query, *, step: int = 1, times: int = 3, stays: bool = False) -> Query:
+    length_us = times * full.window.range_us
+    window = WindowSpec(length_us, length_us)
+    assert full.begin_pane is not None
+    begin_us = full.window.pane_start_us(full.begin_pane)
+    return msgspec.structs.replace(
+        full,
+        id=QueryId(f"{full.id.name}_{step}", full.id.installer, full.id.counter + step),
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        companion=Companion(
+            str(full.id),
+            step,
+            text=f"{length_us // MICROS} s",
+            finally_=Finally.BOUNDED if stays else Finally.EXACT,
+        ),
+    )
+
+
+LEVEL = level_of(FULL)

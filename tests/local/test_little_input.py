@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headwater.local import little_input
-from headwater.local.trial.try_query import is_brief
+from headwater.local.trial.site_folders import is_brief
 
 SQL = """
 CREATE SOURCE sales (at TIMESTAMP, product STRING)

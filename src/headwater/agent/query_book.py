@@ -23,9 +23,11 @@ from headwater.algebra.windows.last_rows import LastRows
 from headwater.errors import StoreError
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
+from headwater.plan.degrading.companion import level_fault
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import asks_for_all_rows, copies_column
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX, RowLimit
+from headwater.store.level_rows import LevelGrid
 
 
 class QueryBook:
@@ -37,6 +39,8 @@ class QueryBook:
         self._mergers: dict[str, ArrowMerger] = {}
         self._settings: dict[str, SettingsBook] = {}
         """Where they are others than those of the install."""
+        self._levels: dict[str, tuple[str, ...]] = {}
+        """By the id of the full query: those that stand for it."""
         self._schemas: dict[str, pa.Schema] = {}
         self.schema = self._schemas.get
         """What rows of a query must look like, by its id; None: not known here."""
@@ -50,6 +54,10 @@ class QueryBook:
         self._takers[name] = taker(query.program)
         self._schemas[name] = summary_schema(query.program)
         self._queries[name] = query
+        level = query.stands_for
+        if level is not None:
+            known = self._levels.get(level.of, ())
+            self._levels[level.of] = (*(one for one in known if one != name), name)
 
     def add_if_sound(self, query: Query) -> None:
         """One whose rows can't be told is left out: nothing will be made of it, and others are not
@@ -116,6 +124,16 @@ class QueryBook:
         tolerated = () if query.tolerates is None else query.tolerates.columns
         largest = tuple(one.partial for one in tolerated if one.is_largest)
         return EarlyRows(keys, query.early_measures, largest)
+
+    def levels(self, name: str) -> tuple[LevelGrid, ...]:
+        """Which others get rows of this query's batches."""
+        full = self._queries.get(name)
+        found = (self._queries[one] for one in self._levels.get(name, ()) if full is not None)
+        return tuple(
+            LevelGrid(str(one.id), full.window, one.window)
+            for one in found
+            if full is not None and level_fault(full, one) is None
+        )
 
     def merger_of(self, query: Query) -> ArrowMerger:
         if str(query.id) not in self._mergers:

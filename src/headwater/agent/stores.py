@@ -64,6 +64,7 @@ class SiteStores:
             limit_of=self.book.row_limit,
             allowance_of=self.book.allowance,
             early_of=self.book.early_rows,
+            levels_of=self.book.levels,
             last_rows_of=self.book.last_rows,
             retention=retention,
             spool_bytes_max=spool_bytes_max,

@@ -21,6 +21,7 @@ from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.degrade.degrading import progress_of
+from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -118,7 +119,13 @@ class Edge:
             loss_through = 0 if clock is None else clock.loss_through
             edge.beginning.begin(now_s=now_s, born_s=self._born_s, loss_through=loss_through)
         self._edges[query_id] = edge
+        know_levels(self._edges.values())
         return kept is None
+
+    def set_step(self, query_id: str, step: int) -> None:
+        """At which of its steps the query is from the next pane on; 0: at full fidelity."""
+        if (edge := self._to_change(query_id)) is not None:
+            edge.levels.told = step
 
     def alter(self, query_id: str, settings: SettingsBook) -> SettingsBook | None:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
@@ -137,15 +144,13 @@ class Edge:
         long. Panes that begin in the gap are declined: they would be closed with records missing.
         Called before the first report of the source, and before anything of the query is told.
         """
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_from(at_s)
 
     def read_past(self, query_id: str, *, is_read: bool) -> None:
         """Of a query that wants the earliest records: whether the past is read for it by itself
         (``past_reading``), because its source is read already. Called as ``read_from`` is."""
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_past(is_read)
 
     def begin_late(self, query_id: str, *, at_s: float) -> None:
@@ -154,8 +159,7 @@ class Edge:
         What was read is not read again for it, so the panes up to then are declined instead of
         being answered short. Called as ``read_from`` is.
         """
-        edge = self._to_change(query_id)
-        if edge is not None:
+        if (edge := self._to_change(query_id)) is not None:
             edge.beginning.begin_late(at_s)
 
     def root_clock(
@@ -200,6 +204,7 @@ class Edge:
         self._due_s = None
         if self._edges.pop(query_id, None) or self._kept.pop(query_id, None):
             self._outputs.append(Forget(query_id))
+            know_levels(self._edges.values())
 
     def forget_uninstalled(self, *, aside: Container[str] = ()) -> None:
         """After a restart and its installs: what is still kept was removed in between, but for
@@ -218,6 +223,7 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
+            edge.levels.hear(report)
 
     def asked(self, found: Asked, *, now_s: float) -> None:
         """The cube has been asked for a question, and all that it has is written."""
@@ -262,6 +268,7 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._outputs += self._watch.hear(edge.state.belief.others_s)
+            wake_deferred(edge, self._edges.values())
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -297,6 +304,7 @@ class Edge:
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
+        choose_levels(self._edges.values(), now_s=now_s)
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()

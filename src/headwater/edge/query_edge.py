@@ -11,7 +11,7 @@ closed counts for the panes that are not, so a pane of a state query has no late
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from headwater.algebra.far_times import DUE_NOW_S, LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.panes import MICROS
@@ -34,6 +34,7 @@ from headwater.edge.closing.reached import (
     sealable_by_number,
 )
 from headwater.edge.degrade.degrading import Degrading
+from headwater.edge.levels import Levels
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
@@ -57,12 +58,16 @@ class QueryEdge:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
         self.early = EarlyRounds(state)
+        self.levels = Levels(state)
+        self.full: QueryEdge | None = None
+        """Of a level: the query that it stands for."""
         self.degrading = Degrading(state)
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
         self._lateness_s = min(lateness_s, timing.revise_for_s)
         self._sealed_s = LONG_AGO_S
+        self._ticked_s = 0.0
         self._is_end_told = False
         self._are_updates_sent = False
         """What is being made leaves as soon as it is."""
@@ -83,7 +88,7 @@ class QueryEdge:
             state.add_tally(Tally(too_late=rows))
         elif pane >= record.closed_through:
             state.book.open.add(pane, pane)
-        elif pane not in state.unwanted:
+        elif pane not in state.unwanted and not state.waits_with_level(pane):
             state.book.add_late(pane, now_s=now_s)
 
     def advance(
@@ -98,16 +103,18 @@ class QueryEdge:
         reading of the past has come. ``has_room`` says whether a query's updates may be sent as
         soon as they are made."""
         state = self.state
+        self._ticked_s = now_s
         clock = state.time.of_source(clock)
         writes: list[Write] = [*self._expire(now_s=now_s)]
         panes: list[int] = []
         are_due = False
         self._has_more, self._awaits_updates = False, bool(state.book.making)
         if not state.book.making:
+            self.levels.settle()
             panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
             are_due = bool(panes)
-            panes = panes or self._take_rests(has_room)
+            panes = panes or self._take_rests(has_room) or self._take_deferred(has_room)
             state.book.make(panes, now_s=now_s)
         self.early.close()
         self._seal(clock, now_s=now_s)
@@ -131,7 +138,7 @@ class QueryEdge:
             tuple(panes),
             state.record,
             self._are_updates_sent,
-            is_measured=bool(degrading),
+            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
             raised=degrading.raised() if degrading else None,
         )
 
@@ -141,6 +148,7 @@ class QueryEdge:
             return DUE_NOW_S
         late_s = next(iter(book.late.values()), NEVER_DUE_S) + state.config.late_coalesce_s
         return min(
+            self.levels.next_choice_s(now_s=self._ticked_s),
             state.telling.next_deadline_s(state.record),
             NEVER_DUE_S if book.making else late_s,
             book.next_expiry_s() + self._retention_s,
@@ -214,22 +222,29 @@ class QueryEdge:
         if next_open is not None:
             through, self._has_more = next_open, True
         filled = IntervalSet((pane, pane) for pane in panes)
+        coarse = self.levels.taken_within(state.record.lowest_unclosed(), through - 1)
+        if coarse:
+            state.defer(coarse, now_s=now_s)
+            panes = [pane for pane in panes if pane not in state.book.deferred]
+            for one in coarse:
+                filled.add(*one)
         panes = [pane for pane in panes if pane not in state.unwanted]
         unclosed = state.owed_of(state.record.lowest_unclosed(), through - 1)
         self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
 
-    def _close_runs(self, runs: list[Range], *, now_s: float) -> None:
+    def _close_runs(self, runs: Sequence[Range], *, now_s: float) -> None:
         """Long runs of empty panes are told by the state; at the end of input all are, so that it
         is complete, and those with damage, so that no close overtakes it."""
         state, told = self.state, list[Range]()
+        runs = state.taken_alone(runs)
         for first, last in runs:
             if not any(map(state.takes, range(first, last + 1))):
                 continue
             is_full = len(state.record.empty) + len(told) >= state.config.empty_ranges_max
             is_doubted = ranges.intersects(state.record.damaged, ((first, last),))
             run_min = 1 if state.query.ends or is_doubted else EMPTY_RUN_MIN
-            if last - first + 1 >= (EMPTY_RUN_ALWAYS if is_full else run_min):
+            if state.is_level or last - first + 1 >= (EMPTY_RUN_ALWAYS if is_full else run_min):
                 told.append((first, last))
                 continue
             for pane in filter(state.takes, range(first, last + 1)):
@@ -251,6 +266,18 @@ class QueryEdge:
         if not book.owing or book.waits_for_room or not has_room(state.id):
             return []
         return book.rests(state.config.rests_per_tick_max)
+
+    def _take_deferred(self, has_room: Callable[[str], bool]) -> list[int]:
+        """What a level stood for, into room that nothing else of the query needs; what nothing
+        stands for any more does not wait for it."""
+        state, book = self.state, self.state.book
+        if not book.deferred:
+            return []
+        room = not book.waits_for_room and has_room(state.id)
+        panes = self.levels.follow(state.config.rests_per_tick_max, has_room=room)
+        state.undefer(panes)
+        self._has_more |= bool(panes)
+        return panes
 
     def next_close_s(self, *, after_s: float, now_s: float) -> float:
         """From when on (steady time) a read closes a pane that one at ``after_s`` could not.
@@ -286,7 +313,8 @@ class QueryEdge:
             return self.early.take(done, now_s=now_s)
         if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
-        is_rest, was_early = pane in book.owing, pane in book.early
+        is_rest, was_early = pane in book.owing or pane in book.following, pane in book.early
+        book.following.pop(pane, None)
         owes_rest = state.settings.at(pane).owes_rest
         closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
@@ -305,8 +333,7 @@ class QueryEdge:
             return []
         is_reopened = ranges.contains(state.record.reopened, pane)
         is_late = (done.first_update > 1 and not was_early) or is_reopened
-        if self.degrading:
-            self.degrading.made(done, is_first=state.is_live and not is_late)
+        self._measure(done, is_first=state.is_live and not (is_late or is_rest))
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)
@@ -319,6 +346,13 @@ class QueryEdge:
         book.add_unsent(pane, updates, closed_s=closed_s, live=live)
         return []
 
+    def _measure(self, done: UpdatesMade, *, is_first: bool) -> None:
+        """What a query needs is what leaves in its place, at the level that it is at now."""
+        full, level = self.full or self, self.state.query.stands_for
+        if full.degrading and full.levels.is_at(0 if level is None else level.step):
+            panes = self.state.query.window.pane_us // full.state.query.window.pane_us
+            full.degrading.made(done, is_first=is_first, panes=panes)
+
     def _not_whole(self, pane: int) -> None:
         """Before its close is told: so the state tells it, and no answer is called exact before."""
         if self.state.query.holds_states:
@@ -329,6 +363,9 @@ class QueryEdge:
     def _nothing_made(self, pane: int, *, closed_s: float, was_early: bool) -> None:
         """The rows were in an earlier update already, or there were none after all."""
         state, record = self.state, self.state.record
+        if state.is_level:
+            state.close_empty((pane, pane))
+            return
         if was_early:
             state.tell_close(pane, state.book.updates_of(pane))
         is_told = any(ranges.contains(panes, pane) for panes in (record.empty, record.reopened))
@@ -357,7 +394,8 @@ class QueryEdge:
         if state.record.status == RUNNING:
             through = self._sealable(clock, now_s=now_s)
         self._awaits_updates |= any(pane < through for pane in book.making)
-        through = min([through, state.record.closed_through, *book.making, *book.late, *book.owing])
+        waiting = [*book.making, *book.late, *book.owing, *(a for a, _ in state.record.deferred)]
+        through = min([through, state.record.closed_through, *waiting])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
         every_s = max(min(state.config.seal_every_s, late_s), late_s / 100.0)
@@ -399,7 +437,8 @@ class QueryEdge:
         """Of panes whose first updates are being made the number are not known yet."""
         state, record = self.state, self.state.record
         book = state.book
-        unmade = (p for p in book.making if p in book.early or not book.updates_of(p))
+        unmade = [p for p in book.making if p in book.early or not book.updates_of(p)]
+        unmade += [first for first, _ in record.deferred]
         is_more = state.closes.close(
             record.lowest(),
             closed_through=record.closed_through,

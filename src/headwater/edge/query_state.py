@@ -72,7 +72,7 @@ class QueryState:
         self.record = EdgeRecord(source=query.source_name, sure_through=-FOREVER)
         self.news = News.WORK
         self.book = PaneBook()
-        self.telling = Telling(ordinal, incarnation, config)
+        self.telling = Telling(ordinal, incarnation, config, is_level=query.stands_for is not None)
         self.closes = CloseWords(config, is_finite=query.ends)
         is_by_age = query.time is TimeKind.AGE
         self.time = RootTime(is_used=is_by_age, ahead_s=ahead_s, slew_max=config.slew_max)
@@ -84,6 +84,8 @@ class QueryState:
         """By which the site goes, pane by pane."""
         self.declined = IntervalSet()
         """The panes that the record declines, for whatever reason."""
+        self.is_level = query.stands_for is not None
+        """It stands for another query, and has the panes that it takes alone."""
         self.unwanted = IntervalSet()
         """Those that no window wants any more."""
 
@@ -94,6 +96,8 @@ class QueryState:
         former, self.record = self.record, record
         if record.declined is not former.declined:
             self.declined = IntervalSet((one.first, one.last) for one in record.declined)
+        if record.deferred is not former.deferred:
+            self.book.deferred = IntervalSet(record.deferred)
         if record.unwanted is not former.unwanted:
             self.unwanted = IntervalSet(record.unwanted)
         if record is not former:
@@ -112,8 +116,10 @@ class QueryState:
     # What is said of panes
 
     def takes(self, pane: int) -> bool:
-        """Whether the pane is any of the query's at this site: a random demand has not drawn all.
-        What is not is not made, and no word is said of it."""
+        """Whether the pane is any of the query's at this site: a random demand has not drawn all,
+        and a level stands for some. What is not is not made, and no word is said of it."""
+        if self.is_level:
+            return ranges.contains(self.record.taken, pane)
         return self._draw is None or self._draw.has(pane, self.telling.ordinal)
 
     def owes(self, pane: int) -> bool:
@@ -146,9 +152,37 @@ class QueryState:
         near = range(first, min(last, first + 2 * self._draw.panes) + 1)
         yield from ((pane, pane) for pane in islice(filter(self.takes, near), 1))
 
+    def taken_alone(self, runs: Sequence[Range]) -> Sequence[Range]:
+        """Of a level: what it takes of these; of others all."""
+        if not self.is_level:
+            return runs
+        taken = IntervalSet(self.record.taken)
+        return [one for run in runs for one in taken.within(*run)]
+
     def decline(self, first: int, last: int, reason: Reason) -> None:
         limit = self.config.declined_ranges_max
         self.put(self.record.decline(first, last, reason, ranges_max=limit), News.WORD)
+
+    def defer(self, panes: Sequence[Range], *, now_s: float) -> None:
+        """They are closed, a level stands for them, and their own updates follow."""
+        self.change(News.WORD, deferred=ranges.union(self.record.deferred, ranges.normal(panes)))
+        for first, last in panes:
+            for pane in range(first, last + 1):
+                self.book.written(pane, now_s=now_s)
+
+    def undefer(self, panes: Iterable[int], news: News = News.WORD) -> None:
+        """Their updates are made now, or will never be."""
+        gone = ranges.normal((pane, pane) for pane in panes)
+        if gone and ranges.intersects(self.record.deferred, gone):
+            self.change(news, deferred=ranges.difference(self.record.deferred, gone))
+
+    def waits_with_level(self, pane: int) -> bool:
+        """Rows of this closed pane follow with the others, or not at all, as a level stands for
+        it."""
+        return pane in self.book.deferred or any(
+            one.reason is Reason.COARSE and one.first <= pane <= one.last
+            for one in self.record.declined
+        )
 
     def damage(self, first: int, last: int) -> None:
         """These panes can't be exact; the state says so and, from now on, tells their closes."""
@@ -214,6 +248,7 @@ class QueryState:
         """
         record = self.record
         after_word = pane in self.declined or ranges.contains(record.reopened, pane)
+        after_word = after_word or self.is_level  # the root awaits nobody before a state says so
         if is_late or after_word or self.is_doubted(pane):
             self.telling.count(record, pane, updates, after_word=after_word)
             self.hear(News.WORD)
@@ -295,6 +330,7 @@ class QueryState:
             return []
         for first, last in ranges.normal((pane, pane) for pane in gone):
             self.decline(first, last, reason)
+        self.undefer(gone)
         for pane in gone:
             self.book.drop(pane)
         return [Expire(self.id, gone, self.record)]
@@ -311,15 +347,21 @@ class QueryState:
         self.telling.forget_greeting(self.record, incarnation=incarnation)
         self.closes.forget_agreement()
         self.book.fly_again(self.record.done_through)
+        if self.is_level:
+            for pane in self.book.filled.numbers(self.record.lowest(), FOREVER):
+                self.count(pane, self.book.updates_of(pane))
         for pane, updates in self.book.beyond_first_close():
             self.count(pane, updates, is_late=True)
         self.doubt_empty()
         self.hear(News.WORD)
 
     def doubt_empty(self, *, now_s: float = LONG_AGO_S) -> None:
-        """Count all empty closes that no state tells as sent then."""
+        """Count all empty closes that no state tells as sent then. A level's are told by states."""
+        if self.is_level:
+            return
         closed = self.owed_of(self.record.lowest(), self.record.closed_through - 1)
-        empty = (gap for first, last in closed for gap in self.book.filled.gaps(first, last))
+        made = (gap for one in closed for gap in self.book.filled.gaps(*one))
+        empty = (gap for one in made for gap in self.book.deferred.gaps(*one))
         self.book.doubt(empty, told=self.record.empty, now_s=now_s)
 
     # What is told

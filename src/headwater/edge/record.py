@@ -88,6 +88,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
     settings: tuple[tuple[int, int], ...] = ()
+    deferred: Ranges = ()
+    """Closed panes whose rows a level of the query has: their own updates follow."""
+    taken: Ranges = ()
+    """Of a level: the panes that leave at it. Written before they begin, so that every batch that
+    has records of them gives their rows to it."""
     flawed: Ranges = ()
     """Panes below ``done_through`` that were declined or damaged, or open when the root was done
     with them: rows that came later were not taken. The root wants nothing of them, and whoever asks
@@ -146,6 +151,8 @@ class EdgeRecord(msgspec.Struct, frozen=True):
             empty=ranges.difference(self.empty, gone),
             damaged=ranges.difference(self.damaged, gone),
             reopened=ranges.difference(self.reopened, gone),
+            deferred=ranges.difference(self.deferred, gone),
+            taken=ranges.difference(self.taken, gone),
             settings=_still_used(self.settings, done_through),
             degraded=still_said(self.degraded, done_through),
             unwanted=ranges.difference(self.unwanted, gone),
@@ -158,10 +165,11 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     def _flawed_below(self, done_through: int) -> Ranges:
         first = self.lowest_unclosed()
         open_: Ranges = ((first, done_through - 1),) if first < done_through else ()
-        if not (self.declined or self.damaged or open_):
+        if not (self.declined or self.damaged or self.deferred or open_):
             return self.flawed
         declined = ranges.normal((one.first, one.last) for one in self.declined)
-        flaws = ranges.difference(ranges.union(declined, self.damaged), ((done_through, FOREVER),))
+        found = ranges.union(ranges.union(declined, self.damaged), self.deferred)
+        flaws = ranges.difference(found, ((done_through, FOREVER),))
         return _few(ranges.union(ranges.union(self.flawed, flaws), open_))
 
 

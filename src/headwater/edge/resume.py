@@ -51,7 +51,7 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         state.damage(pane, pane)
     if kept.updates and pane >= state.record.lowest_unclosed():
         book.early[pane] = None
-    elif kept.updates and pane not in state.unwanted:
+    elif kept.updates and pane not in state.unwanted and not (state.is_level and kept.is_acked):
         # which of them the first close had is not known any more
         state.count(pane, kept.updates, is_late=kept.updates > 1 and not kept.is_acked)
     is_left = pane in state.unwanted and pane < state.record.closed_through

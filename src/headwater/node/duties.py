@@ -17,6 +17,7 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.command import Alter, Install
+from headwater.plan.degrading.companion import level_fault
 from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
@@ -203,6 +204,7 @@ class Duties:
         self._edge.remove(query_id)
         if self.roots.pop(query_id, None) is not None or was_refused:
             self._effects.append(do.AnswersEnded(query_id))
+            self._join_levels()
 
     def _forget_unread(self, query_id: str) -> None:
         if self.unread_records.pop(query_id, None) is not None:
@@ -302,13 +304,36 @@ class Duties:
         if kept is not None:
             root.restore(kept, now_s=now_s)
         self.roots[str(query.id)] = root
+        self._join_levels()
+
+    def _join_levels(self) -> None:
+        """Roots of levels look into those of the queries that they stand for, and come behind them:
+        what their answers are made of is written before they are asked for."""
+        coarse = [id_ for id_, one in self.roots.items() if one.query.stands_for is not None]
+        for query_id in coarse:
+            self.roots[query_id] = self.roots.pop(query_id)
+        for root in self.roots.values() if coarse else ():
+            followers = [one for one in self.roots.values() if _follows(one.query, root.query)]
+            finer = [one for one in self.roots.values() if _follows(root.query, one.query)]
+            root.stand_beside(followers=followers, finer=finer)
 
     def suspend_answers(self, query_id: str, message: str) -> None:
         """As if it were refused: its ledger stays until the query is removed."""
         if self.roots.pop(query_id, None) is not None:
+            self._join_levels()
             self.refusals[query_id] = f"{SUSPENDED}{message}"
             self._effects.append(do.AnswersSuspended(query_id, self.refusals[query_id]))
             self._effects.append(Notice("root", "suspended", f"{query_id}: {message}"))
+
+
+def _follows(coarse: Query, fine: Query) -> bool:
+    """Whether windows of the one are made of panes of the other, too."""
+    level, finer = coarse.stands_for, fine.stands_for
+    if level is None:
+        return False
+    if finer is None:
+        return level.of == str(fine.id) and level_fault(fine, coarse) is None
+    return level.of == finer.of and finer.step < level.step
 
 
 def _why_waiting(other: Query) -> str:

@@ -19,6 +19,7 @@ from headwater.algebra.rows.columns import FirstRows, Folding, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import LinkShare
+from headwater.plan.degrading.companion import Companion
 from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
@@ -68,6 +69,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     rounds: Rounds | msgspec.UnsetType = msgspec.UNSET
     share: LinkShare | msgspec.UnsetType = msgspec.UNSET
     degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
+    companion: Companion | msgspec.UnsetType = msgspec.UNSET
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod

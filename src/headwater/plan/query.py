@@ -25,6 +25,7 @@ from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.link_share import EVEN, LinkShare
+from headwater.plan.degrading.companion import Companion, plain_fault
 from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
@@ -163,6 +164,9 @@ class Query(msgspec.Struct, frozen=True):
     degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
     """Set: what sites may give up where the way is too narrow. Unset, and then not on the wire:
     nothing, and what finds no room waits."""
+    companion: Companion | msgspec.UnsetType = msgspec.UNSET
+    """Set: it is a companion of another query, and stands for it where links are full. Unset, and
+    then not on the wire: it stands for itself."""
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a question about the past, which ends when it is answered. Unset, and then not on
     the wire: it goes on."""
@@ -185,6 +189,8 @@ class Query(msgspec.Struct, frozen=True):
             fault = self.demand.fault(self.window.panes_per_window)
             if fault is not None:
                 raise ValueError(f"query {self.id}: {fault}")
+        if isinstance(self.companion, Companion) and (fault := plain_fault(self)) is not None:
+            raise ValueError(f"query {self.id}: a level of {self.companion.of} can't have {fault}")
         fault = self.link_share.fault()
         if fault is None and isinstance(self.degradation, Degradation):
             fault = self.degradation.fault()
@@ -375,6 +381,11 @@ class Query(msgspec.Struct, frozen=True):
     def demanded(self) -> Demand | None:
         """How much of a window is enough; None: nothing was said of it."""
         return self.demand if isinstance(self.demand, Demand) else None
+
+    @property
+    def stands_for(self) -> Companion | None:
+        """Of which query it is a level; None: it stands for itself."""
+        return self.companion if isinstance(self.companion, Companion) else None
 
     @property
     def link_share(self) -> LinkShare:

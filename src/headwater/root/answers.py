@@ -37,6 +37,7 @@ from headwater.root.said.envelope import (
     LeftOut,
     Trigger,
 )
+from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.reached import Reached
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.windows import Window, WindowBook
@@ -65,6 +66,8 @@ class Answers:
         self._alarms = alarms
         self._roster_version = roster_version
         self._eviction = Eviction(query, scoreboard, book)
+        self.join: LevelJoin | None = None
+        """Of a level: what its windows are made of."""
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
         self.failure: str | None = None
@@ -127,7 +130,22 @@ class Answers:
                 yield window
 
     def _is_answered_or_due(self, window: Window, *, now_s: float) -> bool:
-        return bool(window.revision) or self._eviction.trigger(window, now_s=now_s) is not None
+        return bool(window.revision) or self._trigger(window, now_s=now_s) is not None
+
+    def _trigger(self, window: Window, *, now_s: float) -> Trigger | None:
+        if self.join is not None:
+            return self._level_trigger(self.join, window)
+        return self._eviction.trigger(window, now_s=now_s)
+
+    def _level_trigger(self, join: LevelJoin, window: Window) -> Trigger | None:
+        """A coarse window is answered where some site takes it, when nothing more is awaited or at
+        its deadline."""
+        if not join.is_any(window.window):
+            return None
+        if window.is_overdue:
+            return Trigger.DEADLINE
+        waits = self._book.settings_of(window.window).waits
+        return Trigger.COMPLETE if not waits and join.is_complete(window.window) else None
 
     def _revise_s(self, window: Window) -> float:
         return window.published_s + self._book.settings_of(window.window).revise_every_s
@@ -143,9 +161,11 @@ class Answers:
                 self._scoreboard.open(pane).is_frozen = True
         envelope = self._envelope(window, found, now_s=now_s)
         panes = () if envelope.fidelity.is_silent else found.panes
-        return WindowAnswer(window.window, envelope.revision, panes, envelope)
+        return WindowAnswer(window.window, envelope.revision, panes, envelope, found.pieces)
 
     def _is_worth(self, window: Window, found: Assessment) -> bool:
+        if found.is_held:
+            return False
         if not window.revision:
             return self._book.has_begin or bool(found.panes)
         if self._is_mending(window) or self._is_less(window, found):
@@ -153,6 +173,8 @@ class Answers:
         if window.reached.is_silent and not window.is_final:
             return found.is_final or not self.reached(found).is_silent
         has_rows = found.rows_number > window.kept_through
+        if self.join is not None:
+            has_rows = found.made_of != window.made_of
         return not window.is_final and (has_rows or found.signature() != window.signature)
 
     def _is_mending(self, window: Window) -> bool:
@@ -171,10 +193,13 @@ class Answers:
         become final, if the ledger has lost nothing of what was answered.
         """
         has_lost = any(pane in self._mending for pane in self._book.spec.panes_of(window.window))
-        return found.covered < window.covered and (has_lost or not found.is_final)
+        is_level = self.join is not None
+        return found.covered < window.covered and (is_level or has_lost or not found.is_final)
 
     def assess(self, window: int) -> Assessment:
         known = self._book.windows.get(window)
+        if self.join is not None:
+            return self.join.assess(window, known, missing_max=self._config.missing_listed_max)
         return assess(
             self._scoreboard,
             self._alarms,
@@ -192,7 +217,7 @@ class Answers:
         return Reached.of(found.fidelity, self._query.demanded, is_awaited=is_awaited)
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
-        trigger = None if window.revision else self._eviction.trigger(window, now_s=now_s)
+        trigger = None if window.revision else self._trigger(window, now_s=now_s)
         remarks = self._scoreboard.table.remarks()
         return Envelope(
             stream=self._query.id.name,
@@ -227,6 +252,8 @@ class Answers:
             counted=self._query.counted,
             fidelity=self.reached(found),
             final_by=found.final_by,
+            levels=found.levels,
+            made_of=found.made_of,
         ).near(self._query.bounds)
 
     # What became of it
@@ -276,6 +303,7 @@ class Answers:
         window.signature = signature_of(envelope)
         window.kept_through = kept_through
         window.left_out = envelope.left_out
+        window.levels, window.made_of = envelope.levels, envelope.made_of
         window.reached = envelope.fidelity
         window.is_asked = False
         if envelope.final and self._scoreboard.table.takes_enough:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Merger, Summary
-from headwater.algebra.words.site_state import SiteState
+from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
@@ -36,6 +37,19 @@ from headwater.root.windows import WindowBook
 
 CarriersOf = Callable[[int], Sequence[str]]
 """By ordinal: the peers above a site on any of the query's trees, the root apart."""
+
+
+class CoarserRoot(Protocol):
+    """The root of a level of the query."""
+
+    def finer_changed(self, books: Books, pane: int) -> None: ...
+
+    def finer_sealed(self) -> None: ...
+
+    def needs_from(self, books: Books) -> int: ...
+
+    @property
+    def is_answering(self) -> bool: ...
 
 
 class Books:
@@ -93,6 +107,8 @@ class Books:
         """A site announced more panes than are held here: not all windows are known."""
         self.counters: Counter[str] = Counter()
         self.outputs: list[Output] = []
+        self.followers: Callable[[], Sequence[CoarserRoot]] = tuple
+        """Those of its levels, whose windows are made of these panes, too."""
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""
 
@@ -145,6 +161,8 @@ class Books:
             if window is not None:
                 window.unsettled += change
                 self.answers.mark(number)
+        for follower in self.followers():
+            follower.finer_changed(self, board.pane)
         self._tell(board)
 
     def _tell(self, board: PaneBoard) -> None:
@@ -158,6 +176,8 @@ class Books:
             self.sealed_through = sealed_through
             for window in self.windows.sealed_below(sealed_through):
                 self.answers.mark(window.window)
+            for follower in self.followers():
+                follower.finer_sealed()
 
     def open_for(self, summary: Summary, *, now_s: float) -> None:
         """A summary is news of its windows; where only rows make windows, one with rows is."""
@@ -210,7 +230,7 @@ class Books:
             is_new = pane not in self.scoreboard.boards
             board = self.scoreboard.open(pane)
             window.unsettled += not board.is_settled
-            if is_new and (board.known or board.undrawn):
+            if is_new and (board.known or (board.undrawn and not self.table.free)):
                 self._tell(board)
         restored = self.restored.pop(number, None)
         if restored is not None:
@@ -219,7 +239,9 @@ class Books:
 
     def trim(self, *, now_s: float) -> None:
         """Let go of the panes of windows that are over, if there are more than before."""
-        if not self.windows.advance(sealed_through=self.table.sealed_through):
+        needed = min((one.needs_from(self) for one in self.followers()), default=FOREVER)
+        sealed_through = self.table.sealed_through
+        if not self.windows.advance(sealed_through=sealed_through, needed_from=needed):
             return
         done_through = self.windows.done_through
         self.outputs.append(Trim(self.id, done_through))

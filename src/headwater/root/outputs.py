@@ -99,6 +99,14 @@ class Trim(msgspec.Struct, frozen=True):
     done_through: int
 
 
+class Pieces(msgspec.Struct, frozen=True):
+    """Of a query that is answered here, too: panes with rows, up to this summary."""
+
+    query: str
+    panes: tuple[int, ...]
+    kept_through: int
+
+
 class WindowAnswer(msgspec.Struct, frozen=True):
     """One window to be answered. ``panes`` are those of its panes that have rows."""
 
@@ -106,6 +114,8 @@ class WindowAnswer(msgspec.Struct, frozen=True):
     revision: int
     panes: tuple[int, ...]
     envelope: Envelope
+    pieces: tuple[Pieces, ...] = ()
+    """Of a level's window: what it is made of, in the place of ``panes``."""
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -71,11 +71,13 @@ class Rest(msgspec.Struct, frozen=True):
 class PaneBoard:
     """All bitmaps are over roster ordinals."""
 
-    def __init__(self, pane: int, *, undrawn: int = bitset.EMPTY) -> None:
+    def __init__(self, pane: int, *, undrawn: int = bitset.EMPTY, free: int = bitset.EMPTY) -> None:
         """``undrawn``: sites of which a random demand has not drawn it. What they say of it is
-        neither awaited nor in."""
+        neither awaited nor in. ``free``: of a level, the sites that take the pane if they say so;
+        while they don't, nothing is awaited of them."""
         self.pane = pane
-        self.undrawn = undrawn
+        self._undrawn = undrawn
+        self._free = free
         self.whole = 0
         """Closed with one update, which is in; of the site's present incarnation."""
         self.empty = 0
@@ -102,6 +104,26 @@ class PaneBoard:
         self._owed_updates: dict[int, Ranges] = {}
         self.rests: list[Rest] = []
         """What came with kept summaries of what sites have kept back."""
+
+    @property
+    def undrawn(self) -> int:
+        """Sites that have no part in it."""
+        return self._undrawn | self._free & ~self.taking
+
+    @property
+    def taking(self) -> int:
+        """Sites of which anything is known but that they decline it: of a level, those that take
+        the pane."""
+        of_lives = bitset.of(self.holdings) if self.holdings else 0
+        return self.whole | self.empty | of_lives | bitset.union(self.groups.values())
+
+    @property
+    def has_rows_of(self) -> int:
+        """Sites of which some update is in."""
+        found = self.whole
+        for (updates, _), sites in self.known_of_lives():
+            found |= sites if updates else 0
+        return found
 
     @property
     def in_whole(self) -> int:

@@ -31,6 +31,7 @@ from headwater.root.outputs import (
 from headwater.root.restore import await_again, restore
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
+from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.view import explain, progress_of
 from headwater.root.windows import Window
 
@@ -42,6 +43,8 @@ class Root:
         self.query = books.query
         self.id = books.id
         self._settings: SettingsBook | None = None
+        self._followers: list[Root] = []
+        self._finer: list[Root] = []
         self._open(books)
         self.has_ended = False
         self._over_limit = 0
@@ -60,6 +63,21 @@ class Root:
         self.disputes = Disputes(books, self.intake)
         if self._settings is not None:
             books.alter(self._settings)
+        self._join()
+
+    def stand_beside(self, *, followers: list[Root], finer: list[Root]) -> None:
+        """The roots of its levels, and of those that it is a level of, as they are here now."""
+        self._followers, self._finer = followers, finer
+        self._join()
+
+    def _join(self) -> None:
+        """Books are made anew now and then, so who looks into others' asks for them each time."""
+        self.books.answers.join = None
+        if self.query.stands_for is not None:
+            self.books.answers.join = LevelJoin(self.books, lambda: [r.books for r in self._finer])
+        self.books.followers = lambda: [
+            join for one in self._followers if (join := one.books.answers.join) is not None
+        ]
 
     def alter(self, settings: SettingsBook) -> None:
         """By which windows are answered from now on, those that are open among them."""
@@ -144,6 +162,9 @@ class Root:
         if window.is_final or self.windows.is_past_horizon(window, now_s=now_s):
             return True
         panes = self.windows.spec.panes_of(window.window)
+        join = self.answers.join
+        if join is not None and panes.stop <= self.table.sealed_through:
+            return not (window.revision or join.is_any(window.window))
         return (
             not self.windows.has_begin
             and not window.unsettled

@@ -87,7 +87,8 @@ class Scoreboard:
         """As ``open``, but a new board is not kept."""
         board = self.boards.get(pane)
         if board is None:
-            board = PaneBoard(pane, undrawn=self.table.undrawn(pane))
+            free = self.table.free
+            board = PaneBoard(pane, undrawn=self.table.undrawn(pane), free=free)
             for ordinal, view in self._former:
                 self._apply_view(board, ordinal, view)
                 self._retire_on(board, view)
@@ -153,7 +154,7 @@ class Scoreboard:
         if not all(self.table.tag_matches(*one) for one in tagged if one[0]):
             return Verdict.MISTAGGED
         board = self.peek(pane)
-        if coverage.sites & board.undrawn:
+        if coverage.sites & self.table.undrawn(pane):
             return Verdict.NOT_DRAWN
         fresh, held = self._compare(board, coverage)
         if fresh is None or (fresh and held):

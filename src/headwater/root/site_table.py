@@ -14,7 +14,7 @@ from statistics import median
 import msgspec
 
 from headwater.algebra.coverage import incarnation_tag
-from headwater.algebra.sets import bitset
+from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.remark import SiteRemark
@@ -50,6 +50,11 @@ class SiteView:
         found = (reason for first, last, reason in self._declined if first <= pane <= last)
         return next(found, Reason.NOT_INSTALLED)
 
+    def is_coarse(self, pane: int) -> bool:
+        """Whether the site has sent it at a level, and not by itself."""
+        is_coarse = pane in self.declined and self.reason(pane) is Reason.COARSE
+        return is_coarse or ranges.contains(self.state.deferred, pane)
+
     def has_rows_of(self, pane: int, *, incarnation: int) -> bool:
         """Whether the site may still have what this life of it has sent of the pane."""
         first = self.state.first_pane
@@ -77,6 +82,8 @@ class SiteTable:
         self.degraded = bitset.EMPTY
         """Sites that say that they give, or gave, something up."""
         self._draw = query.draw
+        self.free = bitset.EMPTY if query.stands_for is None else self.expected
+        """Of a level: sites take a pane, or they don't."""
         demand = query.awaited_demand
         self.takes_enough = demand is not None and demand.is_final
         """Panes may be final before they are sealed: more may be told of them, and is not taken."""

@@ -70,6 +70,10 @@ class Window:
         self.signature = 0
         self.covered = 0
         """Sites that are in the newest published revision; a later one never has fewer."""
+        self.levels: tuple[int, ...] = ()
+        """Of a level: the steps that the newest published revision is made of."""
+        self.made_of: tuple[int, ...] = ()
+        """And the newest summary of each of their panes."""
         self.left_out = LeftOut()
         """Groups that the newest published revision lacks."""
         self.reached = Reached()
@@ -415,9 +419,10 @@ class WindowBook:
         if not window.is_final:
             self._retired_through = max(self._retired_through, window.window + 1)
 
-    def advance(self, *, sealed_through: int) -> bool:
-        """Move ``done_through`` to the lowest pane that a window may still need."""
-        through = self._lowest_possible(sealed_through)
+    def advance(self, *, sealed_through: int, needed_from: int = FOREVER) -> bool:
+        """Move ``done_through`` to the lowest pane that a window may still need, here or at a level
+        of the query (``needed_from``)."""
+        through = min(self._lowest_possible(sealed_through), needed_from)
         if self._order:
             through = min(through, self.spec.panes_of(self._order[0]).start)
         if through <= self.done_through:

@@ -20,8 +20,9 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
+from headwater.plan.degrading.companion import Companion
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
-from headwater.plan.query import Query, TimeKind
+from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
 STATES_SHARE = 0.25
@@ -68,6 +69,48 @@ LINK_SHARE_SHARE = 0.15
 QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
 COUNT = "n"
 """The partial by which they do: the number of records."""
+
+
+LEVELS_SHARE = 0.15
+"""How many queries of logs that go on have levels; these are of no other kind."""
+COARSER = ((2,), (3,), (2, 4), (2, 6))
+
+
+def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]:
+    """The same query, sometimes with coarser panes, each a query of its own."""
+    if random.random() >= LEVELS_SHARE:
+        return query, ()
+    slide_us = query.window.slide_us
+    assert query.begin_pane is not None, "its begin is drawn"
+    begin_us = query.window.pane_start_us(query.begin_pane)
+    window = WindowSpec(slide_us, slide_us)
+    finally_ = random.choice((Finally.EXACT, Finally.EXACT, Finally.BOUNDED))
+    coarser = random.choice(COARSER)
+    query = msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        unit_last=query.id.counter + len(coarser),
+    )
+    return query, tuple(
+        _level(query, step, len(coarser), times, finally_)
+        for step, times in enumerate(coarser, start=1)
+    )
+
+
+def _level(query: Query, step: int, count: int, times: int, finally_: Finally) -> Query:
+    length_us = query.window.slide_us * times
+    window = WindowSpec(length_us, length_us)
+    assert query.begin_pane is not None, "its begin is drawn"
+    text = f"{length_us // MICROS} s"
+    id_ = QueryId(f"{query.id.name}_step_{step}", query.id.installer, query.id.counter + step)
+    return msgspec.structs.replace(
+        query,
+        id=id_,
+        window=window,
+        begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
+        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
+    )
 
 
 def draw_states(random: Random, query: Query) -> Query:

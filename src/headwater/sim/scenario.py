@@ -27,6 +27,7 @@ from headwater.sim.faults.faults import (
     draw_faults,
     draw_liar,
     draw_slow_machines,
+    draw_steps,
 )
 from headwater.sim.query_kinds import (
     PAST_S,
@@ -34,6 +35,7 @@ from headwater.sim.query_kinds import (
     draw_degradation,
     draw_demand,
     draw_growing,
+    draw_levels,
     draw_past,
     draw_rate,
     draw_rounds,
@@ -116,6 +118,8 @@ class Scenario(msgspec.Struct, frozen=True):
     """False: relays pass everything on unmerged."""
     further_parts: tuple[Query, ...] = ()
     """The other parts of the first query's stream, installed with it."""
+    levels: tuple[Query, ...] = ()
+    """Of the first query, installed with it."""
     budgets: dict[str, LinkBudgets] = {}
     """By site: what it may send."""
 
@@ -128,9 +132,12 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
     trees = draw_trees(random, roster, root=roster.site(roster.home).ordinal)
     query = draw_query(random, roster, number=1, installer=roster.home, begin_s=START_S + 5.0)
     is_finite = random.random() < FINITE_SHARE
+    levels: tuple[Query, ...] = ()
+    if not is_finite:
+        query, levels = draw_levels(Random(f"levels {seed}"), query)
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
-    else:
+    elif not levels:
         query = draw_states(Random(f"states {seed}"), query)
         query = draw_time(Random(f"time {seed}"), query)
         query = draw_sequence(Random(f"sequence {seed}"), query)
@@ -183,6 +190,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
             *lies,
             *draw_alters(Random(f"alters {seed}"), field),
+            *draw_steps(Random(f"steps {seed}"), field, steps=len(levels)),
         ),
         faults_until_s=faults_until_s,
         end_s=faults_until_s + grace_s + (LIES_S if lies else 0.0),
@@ -190,6 +198,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
         bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
+        levels=levels,
         budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
     )
 

@@ -15,9 +15,9 @@ import msgspec
 from headwater.overlay.lie_book import LieKind
 from headwater.sim.check.check_answers import WITHHELD_SOMETIMES
 from headwater.sim.check.check_fidelity import DEMANDS_SOMETIMES
-from headwater.sim.check.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
+from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
 from headwater.sim.faults.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome

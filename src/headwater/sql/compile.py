@@ -14,6 +14,7 @@ site refuses what was compiled, except by a policy of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import UNSET
@@ -32,6 +33,7 @@ from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import SETTINGS, check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
+from headwater.sql.degrade.companions import at_length, companions_of, with_full_ids
 from headwater.sql.degrade.limits import asks_for_threshold, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
@@ -245,18 +247,20 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             share=read_share(options, window, is_timed=not counted),
             degradation=degradation,
         )
-        queries.append(with_needs(with_dealing(query, now_us=among.now_us)))
-        _check(queries[-1], stream, text)
-    return queries
+        program_of = partial(_program, text=stream.text)
+        queries.append(with_dealing(query, now_us=among.now_us))
+        queries += companions_of(query, split, options, finally_, program_of)
+    return [_checked(with_needs(query), stream, text) for query in queries]
 
 
 def numbered(queries: Sequence[Query], first: int) -> list[Query]:
     """The queries of one file as commands from this number on, which nothing else of them has."""
     last = first + len(queries) - 1
-    return [
+    found = [
         msgspec.structs.replace(one, id=QueryId(one.id.name, one.id.installer, n), unit_last=last)
         for n, one in enumerate(queries, start=first)
     ]
+    return with_full_ids(found)
 
 
 def resolved_stream(stream: StreamStatement, among: StreamContext) -> Node:
@@ -289,6 +293,7 @@ def question_of(query: Query) -> Node:
         named_window(options),
         session_max_us=read_session_max_us(options),
     )
+    asked = asked if query.stands_for is None else at_length(asked, query.window.range_us)
     return rewritten(asked, query.part)
 
 
@@ -393,8 +398,9 @@ def _columns_used(group: Grouped) -> tuple[str, ...]:
     return tuple(column.name for column in group.source.columns if column.name in used)
 
 
-def _check(query: Query, stream: StreamStatement, text: str) -> None:
+def _checked(query: Query, stream: StreamStatement, text: str) -> Query:
     try:
         check_query(query)
     except QueryRefused as error:
         raise refusal(text, stream.offset, str(error)) from error
+    return query

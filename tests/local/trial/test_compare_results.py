@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, WindowResult
+from headwater.local.trial.results import StreamResult, WindowResult
 from headwater.plan.query import Query
 from headwater.root.said.envelope import LeftOut
 from headwater.sql.compile import compile_statements

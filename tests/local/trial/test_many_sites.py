@@ -19,7 +19,8 @@ from made_spark import GROUPS, PANES, MadeRunner, made_spark
 
 from headwater.agent.admission import _problem_with
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import StreamResult, try_query
+from headwater.local.trial.results import StreamResult
+from headwater.local.trial.try_query import try_query
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.memory.value_link import ValueLink
 from headwater.net.values.codec import Codec

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.errors import ConfigurationError
 from headwater.local.trial.sampled_sites import BLOCK_BYTES, Sample, sample_sites
-from headwater.local.trial.try_query import site_folders
+from headwater.local.trial.site_folders import site_folders
 from headwater.plan.query import Query
 from headwater.sql.compile import compile_statements
 

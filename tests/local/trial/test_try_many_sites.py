@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headwater.local.trial.compare_results import differences
-from headwater.local.trial.try_query import try_central, try_query
+from headwater.local.trial.one_spark import try_central
+from headwater.local.trial.try_query import try_query
 
 if TYPE_CHECKING:
     from headwater.spark.jvm.session import RunningSpark

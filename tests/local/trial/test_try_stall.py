@@ -12,6 +12,8 @@ import pytest
 
 from headwater.errors import HeadwaterError
 from headwater.local.trial import try_query
+from headwater.local.trial.results import Progress
+from headwater.local.trial.run_spark import BytesSoFar
 
 NOTHING = itertools.repeat(0)
 QUERY: Any = SimpleNamespace(id="q@root#1", root="root")
@@ -117,9 +119,9 @@ def test_looks_that_come_late_are_no_stall(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_spark_reads_is_shown_before_it_is_committed_and_never_too_much() -> None:
     scanned = iter([1_000, 1_030, 1_500, 1_600, 1_610, 9_999])
-    scan = try_query._Scan(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
+    scan = BytesSoFar(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
     said = [
-        scan.added_to(try_query.Progress("reading", bytes_all=200, bytes_read=committed)).bytes_read
+        scan.added_to(Progress("reading", bytes_all=200, bytes_read=committed)).bytes_read
         for committed in (0, 0, 0, 100, 100, 100)
     ]
     assert said == [0, 30, 200, 200, 200, 200], "other files were read beside it"
@@ -127,9 +129,9 @@ def test_what_spark_reads_is_shown_before_it_is_committed_and_never_too_much() -
 
 def test_each_commit_begins_the_count_anew() -> None:
     scanned = iter([0, 90, 100, 140])
-    scan = try_query._Scan(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
+    scan = BytesSoFar(SimpleNamespace(bytes_scanned=lambda: next(scanned)))  # type: ignore[arg-type]
     said = [
-        scan.added_to(try_query.Progress("reading", bytes_all=500, bytes_read=committed)).bytes_read
+        scan.added_to(Progress("reading", bytes_all=500, bytes_read=committed)).bytes_read
         for committed in (0, 0, 100, 100)
     ]
     assert said == [0, 90, 100, 140]

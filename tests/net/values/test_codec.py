@@ -374,6 +374,7 @@ FULL = [
         remarks=(Remark("no file", "no file matches 'a'"),),
         settings=((1, 20), (2, 24)),
         flush_level=5,
+        deferred=((16, 19),),
         degraded=(Degraded(30, 2, Why.CAPACITY),),
     ),
     Heartbeat(

@@ -34,7 +34,7 @@ from headwater.algebra.windows.pane_source import Stamps
 from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
-from headwater.root.outputs import WindowAnswered
+from headwater.root.outputs import WindowAnswer, WindowAnswered
 from headwater.root.said.envelope import LeftOut
 from headwater.spark.root.bad_groups import Finished, GroupFinisher
 from headwater.spark.root.root_part import RootSpark
@@ -167,9 +167,7 @@ class AnswerRunner:
         """In a worker thread."""
         windows = self._windows(query, answer)
         try:
-            finished = self._finished.of(
-                query, windows, self._small_groups(query, answer.kept_through)
-            )
+            finished = self._finished.of(query, windows, self._small_groups(query, answer))
         except PaneIsLarge:
             with self._spark.handover.folder() as folder:
                 large = self._large.finish(query, answer, folder)
@@ -179,21 +177,30 @@ class AnswerRunner:
     def _windows(self, query: Query, answer: Answer) -> dict[int, Stamps]:
         """By which panes the windows that have rows are made of."""
         found = {
-            request.window: self._windows_of.stamps(
-                query, request.window, kept_through=answer.kept_through
-            )
+            request.window: self._stamps(query, answer, request)
             for request in answer.requests
             if request.panes
         }
         return {window: stamps for window, stamps in found.items() if stamps}
 
-    def _small_groups(self, query: Query, kept_through: int) -> Callable[[int, Stamps], Groups]:
+    def _stamps(self, query: Query, answer: Answer, request: WindowAnswer) -> Stamps:
+        if request.pieces:
+            return self._windows_of.stamps_of_level(query, answer, request)
+        return self._windows_of.stamps(query, request.window, kept_through=answer.kept_through)
+
+    def _groups(self, query: Query, answer: Answer, window: int, stamps: Stamps) -> Groups:
+        request = next(one for one in answer.requests if one.window == window)
+        if request.pieces:
+            return self._windows_of.of_level(query, answer, request)
+        return self._windows_of.of(query, window, stamps, kept_through=answer.kept_through)
+
+    def _small_groups(self, query: Query, answer: Answer) -> Callable[[int, Stamps], Groups]:
         """Groups of windows that all go through memory, which raise ``PaneIsLarge`` beyond."""
         bytes_left = QUICK_BYTES_MAX
 
         def of(window: int, stamps: Stamps) -> Groups:
             nonlocal bytes_left
-            groups = self._windows_of.of(query, window, stamps, kept_through=kept_through)
+            groups = self._groups(query, answer, window, stamps)
             bytes_left -= unfolded_bytes(query, groups.merged)
             if bytes_left < 0:
                 raise PaneIsLarge(f"{query.id}: its answer is over {QUICK_BYTES_MAX} bytes")

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from headwater.agent.answers.merge_in_shares import merge_in_shares
-from headwater.agent.answers.window_groups import WindowGroups, groups_maker, is_built_up
+from headwater.agent.answers.window_groups import WindowGroups, groups_maker, is_built_up, pieces_of
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.errors import GroupFailed, PaneIsLarge
@@ -112,10 +112,11 @@ class LargeAnswers:
         return merge_in_shares(maker, self._parts(query, answer, request), shares)
 
     def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
-        for pane in request.panes:
-            yield from self._ledger.rows.pane_parts(
-                str(query.id), pane, kept_through=answer.kept_through
-            )
+        for one in pieces_of(query, answer, request):
+            for pane in one.panes:
+                yield from self._ledger.rows.pane_parts(
+                    one.query, pane, kept_through=one.kept_through
+                )
 
     def _searched(
         self, query: Query, answer: Answer, request: WindowAnswer, folder: Path

@@ -20,6 +20,7 @@ from headwater.algebra.windows.pane_source import Stamps
 from headwater.algebra.windows.sessions import EndedSessions, SessionMerger, Sessions
 from headwater.algebra.windows.sliding_window import SlidingWindow, slides
 from headwater.plan.query import Query
+from headwater.root.outputs import Answer, Pieces, WindowAnswer
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.table_cache import TableCache
 
@@ -68,6 +69,12 @@ def groups_maker(query: Query, window: int) -> GroupsMaker:
     return EndedSessions(sessions, query.window.window_end_us(window))
 
 
+def pieces_of(query: Query, answer: Answer, request: WindowAnswer) -> tuple[Pieces, ...]:
+    """Of which panes of which queries a window is made."""
+    own = Pieces(str(query.id), request.panes, answer.kept_through)
+    return request.pieces or (own,)
+
+
 class WindowGroups:
     """Safe to use from several threads, for different queries."""
 
@@ -83,6 +90,25 @@ class WindowGroups:
         """By which one knows whether a window has changed."""
         panes = query.window.panes_of(window)
         return self._ledger.rows.pane_stamps(str(query.id), panes, kept_through=kept_through)
+
+    def stamps_of_level(self, query: Query, answer: Answer, request: WindowAnswer) -> Stamps:
+        """The same of a level's window, which is made of panes of several queries."""
+        found: list[tuple[str, int, object]] = []
+        for one in pieces_of(query, answer, request):
+            for pane in one.panes:
+                stamps = self._ledger.rows.pane_stamps(
+                    one.query, range(pane, pane + 1), kept_through=one.kept_through
+                )
+                found += [(one.query, pane, stamp) for stamp in stamps.values()]
+        return dict(enumerate(found))
+
+    def of_level(self, query: Query, answer: Answer, request: WindowAnswer) -> Groups:
+        """Raises ``PaneIsLarge`` where it takes more memory than it may."""
+        rows = []
+        for one in pieces_of(query, answer, request):
+            panes = LedgerPanes(self._ledger, one.query, kept_through=one.kept_through)
+            rows += [panes.rows(pane) for pane in one.panes]
+        return BagGroups(query).groups(rows)
 
     def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
         """Raises ``PaneIsLarge`` where it takes more memory than it may."""

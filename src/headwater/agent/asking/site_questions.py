@@ -83,7 +83,8 @@ class SiteQuestions:
             self._tasks[question] = asyncio.create_task(self._answer(query))
 
     def withdraw(self, question: str) -> bool:
-        """It is over, answered or not; False: it is none of these."""
+        """It is over here: removed, or answered and sealed. What it was given is rows of its own by
+        then, which repairs are made of. False: it is none of these."""
         task = self._tasks.pop(question, None)
         self._cube.slices.pins.end(question)
         if task is None:
@@ -113,6 +114,8 @@ class SiteQuestions:
         found = await loop.run_in_executor(self._threads, lambda: self._found(query))
         if found.refused:
             self.refused += 1
+            self._tasks.pop(found.question, None)
+            self._cube.slices.pins.end(found.question)
             self._note("question refused", f"{found.question}: {found.refused}")
         else:
             self.answered += 1

@@ -187,8 +187,13 @@ def statements_of(runtime: SiteRuntime, stream: str) -> str:
 
 
 def prepare_removal(runtime: SiteRuntime, stream: str) -> list[Remove]:
-    """What ends the stream of this name everywhere, with all its parts."""
+    """What ends the stream of this name everywhere, with all its parts and levels."""
     found = of_stream(runtime, stream)
+    ids = {str(one.query.id) for one in found}
+    for one in runtime.node.peer.live_queries().values():
+        level = one.query.stands_for
+        if level is not None and level.of in ids:
+            found.append(one)
     return [
         Remove(id=one.query.id, installer=runtime.site, counter=runtime.next_counter())
         for one in found
@@ -200,6 +205,12 @@ def of_stream(runtime: SiteRuntime, stream: str) -> list[Install]:
     installs = list(runtime.node.peer.live_queries().values())
     live = [one.query for one in installs]
     found = [one for one in installs if one.query.stream == stream]
+    level = next((one.query.stands_for for one in found if one.query.stands_for), None)
+    if level is not None:
+        raise ConfigurationError(
+            f"{stream!r} is what {level.stream!r} is sent at where links are full ({level}); name "
+            f"{level.stream!r}, which is all of it"
+        )
     if not found:
         for query in live:
             if query.part is not None and query.id.name == stream:

@@ -149,8 +149,8 @@ class Feeder:
         until this is done. The site is served to Spark by ``run`` only: after a restart all queries
         are there by then.
         """
-        if self._host is None:
-            return
+        if self._host is None or query.stands_for is not None:
+            return  # a level has the rows of its full query
         key, id_ = query.source_name, str(query.id)
         followed = self.followed.get(key)
         if followed is None:

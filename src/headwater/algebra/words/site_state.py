@@ -45,6 +45,10 @@ class Reason(StrEnum):
     BACKLOG = "backlog"
     NOT_RETAINED = "not retained"
     CATCHING_UP = "catching up"
+    COARSE = "coarse"
+    """Its rows are in a coarser pane, of a level of the query."""
+    STRADDLED = "straddled"
+    """Of a level: something came between, and the finer panes are sent instead."""
     NOT_CLOSED = "not closed"
     """Of a question: the stream's panes were open when it was answered."""
 
@@ -214,6 +218,8 @@ class SiteState(msgspec.Struct, frozen=True):
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
+    deferred: Ranges = ()
+    """Panes that it has closed at a coarser level: their own updates follow when there is room."""
     degraded: tuple[Degraded, ...] = ()
     """From which panes on it has given up how much, and why, by pane."""
     proof: Proof | None = None

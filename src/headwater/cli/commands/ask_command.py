@@ -80,11 +80,19 @@ def ask_question(
         if not yes:
             _require_yes()
         answers = asking.answers()
-        for answer in answers:
+        for answer in _together(answers, form):
             show_answer(answer.header, answer.rows, form)
     if not answers:
         say("no answer came before the question's end; ask about less, or look at: headwater sites")
         raise typer.Exit(EXIT_UNANSWERED)
+
+
+def _together(answers: list[api.AnswerEvent], form: OutputFormat) -> list[api.AnswerEvent]:
+    """As CSV the rows of all windows are one table, under one line of names."""
+    if form is not OutputFormat.CSV or not answers:
+        return answers
+    rows = tuple(row for answer in answers for row in answer.rows)
+    return [msgspec.structs.replace(answers[0], rows=rows)]
 
 
 def _request(

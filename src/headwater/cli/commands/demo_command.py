@@ -84,7 +84,7 @@ def _await_answers(directory: Path) -> None:
     from headwater.agent.control import control_api as api
     from headwater.cli import reach
     from headwater.cli.show.progress import ProgressLine
-    from headwater.local.trial.try_query import Progress
+    from headwater.local.trial.results import Progress
 
     deadline_s = time.monotonic() + ANSWER_S_MAX
     with ProgressLine() as line:

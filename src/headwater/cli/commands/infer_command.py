@@ -93,7 +93,7 @@ def check_source(
     Files, lines, malformed ones, the range of times, and how far records lie behind.
     """
     from headwater.local.look.check_source import check_folders, sources_of
-    from headwater.local.trial.try_query import site_folders
+    from headwater.local.trial.site_folders import site_folders
 
     log_warnings_only()
     text = read_sql(file)
@@ -173,7 +173,7 @@ def _spark() -> Iterator[RunningSpark]:
     """One that ends with the command."""
     from headwater.cli.show.progress import ProgressLine
     from headwater.local.free_memory import heap_for_a_run
-    from headwater.local.trial.try_query import Progress
+    from headwater.local.trial.results import Progress
     from headwater.spark.jvm.session import SparkConfig, start_session
     from headwater.store.owner_alone import owner_alone
 

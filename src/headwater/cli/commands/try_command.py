@@ -20,8 +20,8 @@ from headwater.errors import ConfigurationError, QueryRefused
 if TYPE_CHECKING:
     from headwater.cli.show.answers import StreamAnswers
     from headwater.cli.show.progress import ProgressLine
+    from headwater.local.trial.results import StreamResult
     from headwater.local.trial.sampled_sites import Sampled
-    from headwater.local.trial.try_query import StreamResult
     from headwater.spark.jvm.session import SparkConfig
     from headwater.spark.jvm.starting import StartingSpark
 
@@ -165,7 +165,7 @@ def _write(
 ) -> None:
     """The answers, and what of them is not there because it was not asked for."""
     from headwater.cli.show.answers import limited, write_answers
-    from headwater.local.trial.try_query import joined
+    from headwater.local.trial.results import joined
 
     share = None if sampled is None else sampled.sample.share
     streams = [_answers(parts, share) for parts in joined(results)]
@@ -282,7 +282,7 @@ def _checked(text: str, sites: Path, wanted: _Wanted) -> bool:
     """Raises what is wrong with the query or where its answers are to go; whether it is a short
     run."""
     from headwater.cli.show.answers import check_output
-    from headwater.local.trial.try_query import check, is_brief
+    from headwater.local.trial.site_folders import check, is_brief
     from headwater.sql.validate.validate import all_faults
 
     try:
@@ -296,8 +296,9 @@ def _checked(text: str, sites: Path, wanted: _Wanted) -> bool:
 def _sampled(
     text: str, sites: Path, into: Path, wanted: _Wanted, line: ProgressLine
 ) -> Sampled | None:
+    from headwater.local.trial.results import Progress
     from headwater.local.trial.sampled_sites import Sample
-    from headwater.local.trial.try_query import Progress, sampled
+    from headwater.local.trial.site_folders import sampled
 
     if wanted.share is None:
         return None
@@ -310,7 +311,9 @@ def _run(
     text: str, sites: Path, wanted: _Wanted, starting: StartingSpark, line: ProgressLine
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
     from headwater.local.trial.compare_results import differences
-    from headwater.local.trial.try_query import Progress, try_central, try_query
+    from headwater.local.trial.one_spark import try_central
+    from headwater.local.trial.results import Progress
+    from headwater.local.trial.try_query import try_query
 
     line.show(Progress("starting Spark"))
     spark = starting.running()

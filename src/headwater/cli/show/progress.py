@@ -15,7 +15,7 @@ from headwater.cli.show.output import console_on, say
 from headwater.shown_text import shown_line
 
 if TYPE_CHECKING:
-    from headwater.local.trial.try_query import Progress
+    from headwater.local.trial.results import Progress
 
 PLAIN_EVERY_S = 5.0
 """Between two lines of one phase for those who have no terminal."""

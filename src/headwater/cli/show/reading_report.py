@@ -14,7 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from headwater.algebra.words.malformed import Malformed
     from headwater.local.trial.reading import SiteReading
-    from headwater.local.trial.try_query import StreamResult
+    from headwater.local.trial.results import StreamResult
     from headwater.plan.sources.source import Source
 
 REASONS_SHOWN = 5

@@ -70,7 +70,7 @@ def apply_ack(
     view = AckView(ack, leaf, ordinal=telling.ordinal, incarnation=telling.incarnation)
     heard += _alarms(state, view, carriers_of)
     heard += _land_flights(state, ack, view, now_s=now_s)
-    if state.book.owing:
+    if state.book.owing or state.book.deferred:
         state.hear(News.WORK)  # what was kept back of panes that have arrived may follow
     return heard
 
@@ -235,7 +235,7 @@ def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now
             continue
         if not book.is_wanted_anew(pane, again_s=again_s, count_max=limit, now_s=now_s):
             continue
-        if pane < state.record.closed_through:
+        if pane < state.record.closed_through and pane not in book.deferred:
             _ask_all(state, pane)
         elif telling.is_greeted and state.closes.wanted_open(pane, number=ack.number):
             state.hear(News.WORD)
@@ -290,7 +290,8 @@ def _claims(state: QueryState, view: AckView) -> Iterator[Range]:
         is_above = any(last > book.updates_of(pane) for _, last in updates)
         if pane >= record.done_through and is_above and pane not in book.making:
             yield pane, pane
-    if record.first_pane not in (None, -FOREVER) and former_through is not None:
+    may_tell = record.first_pane not in (None, -FOREVER) and not state.is_level
+    if may_tell and former_through is not None:
         open_from = max(record.closed_through, former_through)
         bits = (pane for pane in view.panes if _is_unsent(book, pane, open_from))
         yield from ((pane, pane) for pane in bits if state.takes(pane))

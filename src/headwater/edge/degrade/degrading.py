@@ -74,13 +74,14 @@ class Degrading:
             None,
         )
 
-    def made(self, done: UpdatesMade, *, is_first: bool) -> None:
-        """``is_first``: what was closed is live, and no more of a pane that had left before."""
+    def made(self, done: UpdatesMade, *, is_first: bool, panes: int = 1) -> None:
+        """``is_first``: what was closed is live, and no more of a pane that had left before.
+        ``panes``: so many of the query are in it, at a coarser level."""
         if is_first:
             updates = max(1, done.last_update - done.first_update + 1)
             self._bytes += done.wire_bytes + updates * CLOSE_BYTES
             self._beside_bytes += done.beside_bytes + updates * CLOSE_BYTES
-            self._panes += 1
+            self._panes += panes
             self._row_counts = done.row_counts
 
     def look(self, way: WayCapacity, *, now_s: float) -> list[Notice]:
@@ -103,10 +104,11 @@ class Degrading:
             self._go_to(Policy())
             return
         pane_s = self._state.query.window.pane_us / MICROS
+        quiet_s = QUIET_PANES * self._longest_s(plan)
         if self._panes:
             self.need = self._bytes / (self._panes * pane_s)
             self._beside = self._beside_bytes / (self._panes * pane_s)
-        elif not self.policy.step or now_s - self._seen_s < QUIET_PANES * pane_s:
+        elif not self.policy.step or now_s - self._seen_s < quiet_s:
             return
         else:
             self.need = self._beside = 0.0
@@ -120,6 +122,11 @@ class Degrading:
                 now_s=now_s,
             )
         )
+
+    def _longest_s(self, plan: Degradation) -> float:
+        """Of panes that may be under way at the present step."""
+        coarse_us = plan.size_at(OperatorKind.COARSEN_TIME, self.policy.step)
+        return (coarse_us or self._state.query.window.pane_us) / MICROS
 
     def _seen(self, plan: Degradation, now_s: float) -> Period:
         step, share = self.policy.step, self._state.settings.newest.share

@@ -84,6 +84,10 @@ class PaneBook:
         """Panes of which something was kept back."""
         self.owing: dict[int, None] = {}
         """Those of them whose rest is to follow, the oldest first."""
+        self.deferred = IntervalSet()
+        """Closed panes that a level of the query stands for, as the record has them."""
+        self.following: dict[int, None] = {}
+        """Those of which updates are being made: they leave as backlog."""
         self.early: dict[int, None] = {}
         """Panes that have updates and no close: these left before it."""
         self.cutting: dict[int, None] = {}
@@ -293,7 +297,8 @@ class PaneBook:
             self.flights.pop(pane, None)
 
     def is_unacked(self, pane: int) -> bool:
-        return pane in self.flights or pane in self.fresh or pane in self._backlog
+        is_waiting = pane in self.fresh or pane in self._backlog
+        return pane in self.flights or is_waiting or pane in self.deferred
 
     def release(self, pane: int) -> None:
         """All of it is acknowledged: nothing but its updates' count is worth keeping."""
@@ -341,10 +346,12 @@ class PaneBook:
 
     def beyond(self, unacked_max: int) -> list[int]:
         """The oldest unacknowledged panes beyond this number."""
-        count = len(self.flights) + len(self.fresh) + len(self._backlog)
+        deferred = sum(last - first + 1 for first, last in self.deferred.ranges())
+        count = len(self.flights) + len(self.fresh) + len(self._backlog) + deferred
         if count <= unacked_max:
             return []
-        panes = sorted(self.flights.keys() | self.fresh.keys() | self._backlog.keys())
+        waiting = self.deferred.numbers(-FOREVER, FOREVER)
+        panes = sorted({*self.flights, *self.fresh, *self._backlog, *waiting})
         return panes[: max(0, len(panes) - unacked_max)]
 
     def drop(self, pane: int) -> None:
@@ -374,6 +381,6 @@ class PaneBook:
 
     def _books(self) -> tuple[dict[int, Any], ...]:
         known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
-        more = (self.withheld, self.owing, self.early, self.cutting)
+        more = (self.withheld, self.owing, self.early, self.cutting, self.following)
         counts = self._counts, self._first_closes, self._bytes, self._written
         return (*known, *more, *counts)

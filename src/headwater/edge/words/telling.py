@@ -29,7 +29,11 @@ Seldom = tuple[Tally, Unread, tuple[Remark, ...], int]
 class Telling:
     """Of one query at one site. The record is handed in, and given back where it changes."""
 
-    def __init__(self, ordinal: int, incarnation: int, config: EdgeConfig) -> None:
+    def __init__(
+        self, ordinal: int, incarnation: int, config: EdgeConfig, *, is_level: bool = False
+    ) -> None:
+        """``is_level``: of every pane the root hears by its count first."""
+        self._is_level = is_level
         self.ordinal = ordinal
         self.incarnation = incarnation
         self.unread = Unread()
@@ -77,7 +81,7 @@ class Telling:
 
     def uncount(self, pane: int) -> None:
         """But what a close or a word before it said otherwise stays told."""
-        if pane not in self._after_word:
+        if pane not in self._after_word or self._is_level:
             self._counts.pop(pane, None)
             self._counted_from.pop(pane, None)
 

@@ -1,4 +1,4 @@
 """``headwater try``: a question about files that are there, through the whole way, to the end.
 
-Open ``try_query`` first.
+Open ``try_query`` first; ``one_spark`` is what it is compared with.
 """

@@ -17,7 +17,7 @@ from headwater.local.trial.compare_bounded import bounded_difference
 from headwater.root.said.envelope import LeftOut
 
 if TYPE_CHECKING:
-    from headwater.local.trial.try_query import StreamResult
+    from headwater.local.trial.results import StreamResult
     from headwater.plan.query import Query
 
 SITES, ONE = "the sites", "one Spark"

@@ -21,7 +21,7 @@ from headwater.spark.source_check import lines_of
 from headwater.store.input.site_files import paths_below
 
 if TYPE_CHECKING:
-    from headwater.local.trial.try_query import StreamResult
+    from headwater.local.trial.results import StreamResult
     from headwater.spark.jvm.session import RunningSpark
 
 log = structlog.get_logger()

@@ -26,8 +26,8 @@ from headwater.algebra.windows.last_rows import last_of
 from headwater.algebra.windows.sequence_grid import ROW
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.local.trial.sampled_sites import Sample, sample_sites
+from headwater.local.trial.site_folders import compiled, site_folders
 from headwater.local.trial.state_span import with_span
-from headwater.local.trial.try_query import compiled, site_folders
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import SummaryMessage
 from headwater.plan.query import Query

@@ -163,6 +163,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     not_drawn: Number = 0
     """Of the tally."""
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
+    deferred: BoundedRanges = ()
     degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
 
 
@@ -264,7 +265,7 @@ def wire_state(state: SiteState) -> WireState:
 
 
 def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
-    for panes in (wire.empty, wire.damaged):
+    for panes in (wire.empty, wire.damaged, wire.deferred):
         normal(panes)
     return SiteState(
         **{name: getattr(wire, name) for name in _ALIKE},

@@ -356,4 +356,7 @@ def _has_settings(install: Install, number: int, installer: str) -> bool:
 
 
 def _names(query: Query) -> tuple[str, ...]:
+    level = query.stands_for
+    if level is not None:  # it stands and falls with the stream that it is a level of
+        return (query.id.name, level.stream)
     return (query.id.name,) if query.part is None else (query.id.name, query.stream)

@@ -66,7 +66,8 @@ class Disputes:
     def replace(self, *, now_s: float) -> None:
         """Disputed panes of which all sites' own updates are in, while no answer is made of what
         is to go. A final answer stays as it is."""
-        if self.answers.under_way is not None:
+        is_read = any(one.is_answering for one in self._books.followers())
+        if self.answers.under_way is not None or is_read:
             return
         for pane in sorted(self.replacing.benches):
             own = None if self.scoreboard.open(pane).is_frozen else self.replacing.complete(pane)

@@ -24,6 +24,7 @@ from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.needs import VERSION
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.eviction import reached
+from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.degraded import DEGRADED_LISTED_MAX, DegradedSite, degraded_sites
 from headwater.root.said.envelope import (
@@ -66,6 +67,14 @@ class Assessment(msgspec.Struct, frozen=True):
     fidelity: Fidelity = Fidelity()
     final_by: FinalBy | None = None
     degraded: tuple[DegradedSite, ...] = ()
+    levels: tuple[int, ...] = ()
+    """Of a level's window: the steps that it is made of."""
+    pieces: tuple[Pieces, ...] = ()
+    """And of which panes of which queries."""
+    made_of: tuple[int, ...] = ()
+    """As in ``Envelope``."""
+    is_held: bool = False
+    """What was published stands, whatever can be said now."""
 
     @property
     def is_final(self) -> bool:
@@ -246,7 +255,7 @@ def _missing(
     listed = bitset.of(islice(bitset.members(absent), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for ordinal, state, reason in _causes(scoreboard, board, listed):
+        for ordinal, state, reason in causes_of(scoreboard, board, listed):
             is_left = has_enough and state is not PaneState.DECLINED
             cause = ordinal, PaneState.NOT_WANTED if is_left else state, reason
             panes.setdefault(cause, []).append(board.pane)
@@ -257,7 +266,7 @@ def _missing(
     )
 
 
-def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
+def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
     listed &= ~board.undrawn
@@ -285,6 +294,8 @@ def _causes(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[C
         view = table.views.get(ordinal)
         if view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
+        elif ranges.contains(view.state.deferred, board.pane):
+            yield ordinal, PaneState.DEFERRED, str(Reason.COARSE)
         elif view.state.catching_up:
             yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:

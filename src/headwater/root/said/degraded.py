@@ -87,15 +87,12 @@ def _said(
         said = degraded_at(table.views[ordinal].state.degraded, board.pane)
         if said is None:
             continue
-        if _is_threshold_alone(plan, said.step) and not kept_back >> ordinal & 1:
+        used = [one.operator.kind for one in plan.levels_at(said.step) if one.at]
+        if used == [OperatorKind.THRESHOLD] and not kept_back >> ordinal & 1:
+            continue
+        if used == [OperatorKind.COARSEN_TIME] and not table.views[ordinal].is_coarse(board.pane):
             continue
         yield ordinal, said
-
-
-def _is_threshold_alone(plan: Degradation, step: int) -> bool:
-    """Whether what it gives up is told by remainders."""
-    used = [one.operator.kind for one in plan.levels_at(step) if one.at]
-    return used == [OperatorKind.THRESHOLD]
 
 
 def _described(

@@ -233,6 +233,10 @@ class Envelope(msgspec.Struct, frozen=True):
     why. At most ``DEGRADED_LISTED_MAX``."""
     degraded_count: int = 0
     """How many entries there would be."""
+    levels: tuple[int, ...] = ()
+    """Of a level's window: the steps that it is made of; 0 is full fidelity."""
+    made_of: tuple[int, ...] = ()
+    """And of each of their panes the number of the newest summary with rows."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""

@@ -84,7 +84,7 @@ class AnswerCheck:
             self._check_content(where, request, bag)
             self._check_coverage(where, envelope, bag)
         if before is not None:
-            _check_revision(where, before, envelope, bag, is_forged=is_forged)
+            check_revision(where, before, envelope, bag, is_forged=is_forged)
         elif envelope.revision != 1:
             raise Violation("revisions rise", f"{where}: the first one is {envelope.revision}")
         self.newest[request.window] = Published(envelope, bag, at_s)
@@ -284,7 +284,7 @@ def _states(query: Query, envelope: Envelope) -> dict[tuple[str, int], PaneState
     }
 
 
-def _check_revision(
+def check_revision(
     where: str, before: Published, envelope: Envelope, bag: Bag, *, is_forged: bool
 ) -> None:
     if before.envelope.final:

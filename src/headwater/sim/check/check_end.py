@@ -109,6 +109,9 @@ class EndCheck:
         """Every window that ended by ``until_s`` is final and equal to the recount."""
         self._until_s = until_s
         root = self._sites[query.root]
+        if query.stands_for is not None:
+            self._level_settled(query, root)
+            return
         check = self._checkers.answers.get((str(query.id), root.disk.number))
         for window in self._windows(query, until_s=until_s):
             newest = check.newest.get(window) if check is not None else None
@@ -123,6 +126,26 @@ class EndCheck:
                 raise Violation("convergence", f"{query.id} window {window}: never answered")
         if check is not None and query.sessions is not msgspec.UNSET:
             self._sessions_settled(query, check)
+
+    def _level_settled(self, query: Query, root: SimulatedSite) -> None:
+        """What was answered of a level is final, but where finer panes that have come in part keep
+        it from being said better."""
+        level = query.stands_for
+        if level is None or level.of not in self._sites["s0"].disk.installs:
+            return  # what it stands for was removed
+        check = self._checkers.levels.checks.get((str(query.id), root.disk.number))
+        for window, newest in () if check is None else check.newest.items():
+            if newest.envelope.final or self._is_unsealed(query, window):
+                continue
+            if self._has_trouble(query):
+                continue
+            raise Violation("convergence", f"{query.id} window {window}: {newest.envelope}")
+
+    def _has_trouble(self, query: Query) -> bool:
+        """Some site may never send what a window lacks, or has sent a part of it."""
+        lives = [self._by_ordinal[o].truth.incarnations for o in self._expected(query)]
+        has_lost = any(len(one) > 1 for one in (*lives, self._sites[query.root].truth.incarnations))
+        return has_lost or self._has_liar or bool(self._checkers.expired)
 
     def _sessions_settled(self, query: Query, check: AnswerCheck) -> None:
         newest = check.newest
@@ -289,6 +312,8 @@ class EndCheck:
                 return (missing.site, query.id.name) in self._refusals
             case Reason.FAILED:
                 return (Kind.QUERY_FAILS, missing.site) in self._kinds
+            case Reason.COARSE:
+                return self._checkers.levels.is_taken(query, pane, ordinal)
             case Reason.LIMIT:
                 rows_max = rows_max_of(query)
                 born = site.truth.born(query, pane)

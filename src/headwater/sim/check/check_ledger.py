@@ -173,6 +173,8 @@ class LedgerCheck:
     ) -> None:
         site = self._truth.sites.get(ordinal)
         is_drawn = site is None or site.takes(query, pane)
+        if query.stands_for is not None:
+            return  # of a site that takes no pane nothing is awaited; see ``check_marked``
         if not is_drawn or (pane, ordinal) in self._said or self.is_forged(ack.query, pane):
             return
         held = self._held.get((pane, ordinal), ())

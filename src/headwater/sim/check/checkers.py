@@ -25,12 +25,13 @@ from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
 from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
-from headwater.sim.check.check_growing import check_growing
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
 from headwater.sim.check.check_past import PastCheck
 from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
+from headwater.sim.check.kinds.check_growing import check_growing
+from headwater.sim.check.kinds.check_levels import LevelWatch
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
@@ -78,6 +79,7 @@ class Checkers:
         self.truth = truth
         self._transcript = transcript
         self._past = PastCheck(roster, truth, transcript)
+        self.levels = LevelWatch(self.queries, roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
@@ -152,6 +154,9 @@ class Checkers:
     def published(self, site: SimulatedSite, answer: do.Answer, rows: dict[int, Bag]) -> None:
         key = (answer.query, site.disk.number)
         self._answering.discard((site.name, site.life_count, answer.query))
+        if self.queries[answer.query].stands_for is not None:
+            self.levels.published(key, answer, rows, site.name, at_s=self._queue.now_s)
+            return
         check = self.answers.get(key)
         if check is None:
             ledger = self._ledger(site, answer.query)
@@ -204,6 +209,8 @@ class Checkers:
 
     def _written(self, site: SimulatedSite, wanted: do.MakeUpdates | do.Remember) -> None:
         query = self.queries[wanted.query]
+        before = site.disk.cube.records.get(wanted.query)
+        self.levels.written(site.truth.ordinal, wanted, before)
         if query.wants_past:
             self._past.written(site, query, wanted.record)
 

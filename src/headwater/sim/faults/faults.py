@@ -52,6 +52,8 @@ class Kind(StrEnum):
     """New trees for a query, by its root."""
     ALTER = "alter"
     """Other settings for a query that runs, from a pane on."""
+    STEP = "step"
+    """A site sends at a coarser level for a while."""
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -220,6 +222,23 @@ def _draw(random: Random, field: Field, kind: Kind) -> Fault:
     for_s = min(for_s, field.until_s - at_s)
     value = VALUES[kind](random) if kind in VALUES else 0.0
     return Fault(kind, round(at_s, 3), round(for_s, 3), _struck(random, field, kind), value)
+
+
+STEPS_MAX = 24
+"""Moves from level to level, over all sites of a world."""
+STEP_S = (4.0, 45.0)
+
+
+def draw_steps(random: Random, field: Field, *, steps: int) -> list[Fault]:
+    """Sites go to some level of so many, and back; in other worlds there is nothing to go to."""
+    found = []
+    for _ in range(random.randint(STEPS_MAX // 3, STEPS_MAX) if steps else 0):
+        at_s = random.uniform(field.from_s, field.until_s - STEP_S[0])
+        for_s = min(random.uniform(*STEP_S), field.until_s - at_s)
+        value = float(random.randint(1, steps))
+        site = random.choice(field.data_sites)
+        found.append(Fault(Kind.STEP, round(at_s, 3), round(for_s, 3), (site,), value))
+    return found
 
 
 def _draw_step(random: Random) -> float:

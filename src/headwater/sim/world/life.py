@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
-from headwater.algebra.summary import Merger
+from headwater.algebra.summary import Merger, Rows
 from headwater.edge.report import BatchReport
 from headwater.node import effects as do
 from headwater.node.node import Node
@@ -22,6 +22,7 @@ from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
+from headwater.root.outputs import WindowAnswer
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.tuning import Pace
 from headwater.sim.world.event_queue import EventQueue
@@ -178,6 +179,8 @@ class Life:
         now_s, was_s = self._clock.now_s(), self.node.ahead_s
         if self.node.wall_clock(self._clock.ahead_s(), now_s=now_s) and self.spark is not None:
             self.spark.clock_was_set(was_s=was_s)
+        for query in self.disk.installs:
+            self.node.edge.set_step(query, self._site.step)
         self.node.tick(now_s=now_s)
         self.work()
 
@@ -353,11 +356,22 @@ class Life:
     def _store_answer(self, answer: do.Answer) -> None:
         ledger = self.disk.ledgers[answer.query]
         rows = {
-            request.window: ledger.rows(request.panes, kept_through=answer.kept_through)
+            request.window: self._rows_of(request, ledger, answer.kept_through)
             for request in answer.requests
         }
         self._watcher.published(self._site, answer, rows)
         ledger.publish(answer)
+
+    def _rows_of(self, request: WindowAnswer, ledger: LedgerDisk, kept_through: int) -> Rows:
+        """Of a level also what other queries have."""
+        if not request.pieces:
+            return ledger.rows(request.panes, kept_through=kept_through)
+        found = [
+            self.disk.ledgers[one.query].rows(one.panes, kept_through=one.kept_through)
+            for one in request.pieces
+            if one.query in self.disk.ledgers
+        ]
+        return self._around.merger.merge(found)
 
     # ---- people
 

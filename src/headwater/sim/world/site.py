@@ -65,6 +65,8 @@ class SimulatedSite:
         self._make_node = make_node
         self._stalled_until_s = self._failing_until_s = self._longer_s = 0.0
         self._slow_factor = 0.0
+        self.step = 0
+        """At which of their levels its queries are sent, as who watches its links would say."""
 
     # ---- lives
 
@@ -205,6 +207,11 @@ class SimulatedSite:
         self._slow_factor = factor
         if self.life is not None:
             self.life.slow_down(factor)
+
+    def go_to_step(self, step: float) -> None:
+        self.step = int(step)
+        if self.life is not None:
+            self.life.tick()
 
     def fail_queries(self, until_s: float) -> None:
         self._failing_until_s = max(self._failing_until_s, until_s)

@@ -15,6 +15,7 @@ from random import Random
 
 import msgspec
 
+from headwater.algebra.sets import ranges
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
@@ -215,6 +216,8 @@ class SiteSpark:
             for p in positions
             if admits(query, log.numbers[p])
         ]
+        if query.stands_for is not None:
+            records = [one for one in records if self._is_taken(query, one[1])]
         if records and self._queue.now_s < self.failing_until_s:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
             self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))
@@ -231,6 +234,12 @@ class SiteSpark:
         now_s = self._clock.now_s()
         panes_stored, too_late, keys = self._disk.cube.store(query, records, now_s=now_s)
         return QueryBatch(str(query.id), panes_stored, too_late=too_late, keys=keys)
+
+    def _is_taken(self, level: Query, time_us: int) -> bool:
+        """The rows of a level are those of its full query, of the panes that it has taken."""
+        record = self._disk.cube.records.get(str(level.id))
+        pane = level.window.pane_at(time_us)
+        return record is not None and ranges.contains(record.taken, pane)
 
     def _keep_untold(self, results: list[QueryBatch], through: int) -> None:
         cube = self._disk.cube

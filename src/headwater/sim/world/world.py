@@ -288,7 +288,7 @@ class World:
         scenario = self.scenario
         for site in self.sites.values():
             self.queue.at(START_S + self._random.random(), site.start)
-        for query in (scenario.first_query, *scenario.further_parts):
+        for query in (scenario.first_query, *scenario.further_parts, *scenario.levels):
             self.queue.at(START_S + scenario.install_s, self._operators.install, query)
         self.nemesis.enqueue(scenario.faults, start_s=START_S)
         self.checkers.healed_s = START_S + scenario.faults_until_s

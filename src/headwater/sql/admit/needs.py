@@ -85,6 +85,8 @@ BUDGET = "option budget"
 DEGRADE = "degrade"
 """With the kind of each operator: a site that does not know one would send more than there is room
 for, and a root would take what it sends for something else."""
+LEVELS = "levels"
+"""A site that does not know them would run it as a query of its own."""
 RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
@@ -116,7 +118,7 @@ KNOWN = (
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
-    | {FIDELITY, BUDGET, RANDOM, QUESTION}
+    | {FIDELITY, BUDGET, RANDOM, LEVELS, QUESTION}
     | _words(DEGRADE, WHOLE)
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
@@ -162,6 +164,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.link_share.bytes_per_s is None else {BUDGET})
         | ({QUESTION} if query.reads_cube else set())
         | _words(DEGRADE, _operators(query))
+        | (set() if query.stands_for is None else {LEVELS})
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())
     )
     return tuple(sorted(used - OF_0_3))

@@ -26,7 +26,7 @@ from headwater.sql.tree.nodes import (
 )
 from headwater.sql.tree.slots import CALL, KEY, slot_of
 
-WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD})
+WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, OperatorKind.COARSEN_TIME})
 """Those that work from the site to the answer. Others are refused, whatever is asked of them."""
 LENGTHS_SHOWN = 3
 
@@ -66,7 +66,9 @@ class Degradable:
 
     def lengths(self) -> list[int]:
         """Of coarse panes."""
-        return list(coarse_lengths(self.pane_us)) if self.is_timed and self.has_groups else []
+        is_tumbling = self.group.window.panes_per_window == 1
+        has_panes = self.is_timed and self.has_groups and is_tumbling
+        return list(coarse_lengths(self.pane_us)) if has_panes else []
 
     def thresholds(self) -> list[str]:
         """Columns that a threshold can go by: counts and sums that are never negative."""

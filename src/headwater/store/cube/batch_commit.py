@@ -40,6 +40,7 @@ from headwater.store.cube.early.batch_keys import keys_of
 from headwater.store.cube.source_state import SourceState
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.input.cuts import CutLog
+from headwater.store.level_rows import LevelsOf, level_results
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments
 from headwater.store.segments import Segment
@@ -63,8 +64,10 @@ class BatchCommitter:
         *,
         clock: Callable[[], float],
         early_of: Callable[[str], EarlyRows | None] = lambda query: None,
+        levels_of: LevelsOf = lambda query: (),
     ) -> None:
         self._early_of = early_of
+        self._levels_of = levels_of
         self._manifest = manifest
         self._cuts = cuts
         self._queries = queries
@@ -88,7 +91,7 @@ class BatchCommitter:
         has no record yet; ``EpochOver``, ``SourceForgotten`` or ``StoreError`` for a batch of an
         older epoch, of a source that is not here any more, or of cuts that are committed already.
         """
-        results, reports, now_s = outcome.results, list[BatchReport](), self._clock()
+        results, reports, now_s = self._with_levels(outcome), list[BatchReport](), self._clock()
         state = self._cuts.state(batch.source)
         known = self._judge(state, batch, results)
         written = self._written([result for result in results if result.query not in known])
@@ -117,6 +120,14 @@ class BatchCommitter:
             self._manifest.after_commit(tell)
         self._rows.store.remove(unnamed)
         return reports[0]
+
+    def _with_levels(self, outcome: SiteOutcome) -> list[QueryResult]:
+        """And those of the levels that have taken panes which the batch has rows of."""
+        found = list(outcome.results)
+        for result in outcome.results:
+            for grid in self._levels_of(result.query):
+                found += level_results(result, grid, self._queries.taken(grid.query))
+        return found
 
     def _judge(self, state: SourceState, batch: Batch, results: Sequence[QueryResult]) -> set[str]:
         """The queries whose part of this batch is stored already. Raises if it is not to be."""

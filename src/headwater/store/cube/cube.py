@@ -54,6 +54,7 @@ from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.spool import SPOOL_BYTES_MAX, Spool
+from headwater.store.level_rows import LevelsOf
 from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch
@@ -94,6 +95,7 @@ class Cube:
         limit_of: Callable[[str], RowLimit | None],
         allowance_of: AllowanceOf,
         early_of: Callable[[str], EarlyRows | None],
+        levels_of: LevelsOf,
         last_rows_of: Callable[[str], LastRows | None],
         retention: RetentionConfig,
         summary_bytes_max: int,
@@ -140,7 +142,14 @@ class Cube:
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self.commit_batch = BatchCommitter(
-            manifest, self.cuts, self._queries, self._rows, ring, clock=clock, early_of=early_of
+            manifest,
+            self.cuts,
+            self._queries,
+            self._rows,
+            ring,
+            clock=clock,
+            early_of=early_of,
+            levels_of=levels_of,
         ).commit
         self.slices = CubeSlices(manifest, self._queries, self._rows)
         """What questions are given of other queries' panes."""
@@ -163,6 +172,7 @@ class Cube:
         limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         allowance_of: AllowanceOf = lambda query, pane: None,
         early_of: Callable[[str], EarlyRows | None] = lambda query: None,
+        levels_of: LevelsOf = lambda query: (),
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
@@ -206,6 +216,7 @@ class Cube:
                 limit_of=limit_of,
                 allowance_of=allowance_of,
                 early_of=early_of,
+                levels_of=levels_of,
                 last_rows_of=last_rows_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,

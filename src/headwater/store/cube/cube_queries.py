@@ -149,6 +149,11 @@ class CubeQueries:
         record = self._known.records.get(query)
         return FOREVER if record is None or record.end_pane is None else record.end_pane
 
+    def taken(self, query: str) -> Ranges:
+        """Of a level: the panes that it has taken, as is written."""
+        record = self._known.records.get(query)
+        return () if record is None else record.taken
+
     def past_of(self, query: str) -> str | None:
         """Which reading of the past it awaits, as is written; None: nothing is written of it."""
         record = self._known.records.get(query)

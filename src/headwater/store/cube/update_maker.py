@@ -211,7 +211,9 @@ class UpdateMaker:
         early = [one.rows for one in taken if one.rows is not None]
         left = self._early.left(query, taken)
         is_known = len(early) == len(taken)
+        is_level = bool(self._queries.taken(query))  # panes of a batch have become one
         for tables in self._reader.portions(parts, intact, left):
+            tables = _apart(tables) if is_level else tables
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             is_whole = is_known and len(intact) == len(parts) and not prepared.pieces
             if allowance is not None and is_whole:
@@ -228,7 +230,7 @@ class UpdateMaker:
             sized = split_rows(merged, merger, self._summary_bytes_max)
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
-            is_alone = len(pieces) == len(parts) == len(intact) == 1 and not taken
+            is_alone = len(pieces) == len(parts) == len(intact) == 1 and not (taken or is_level)
             if is_alone and prepared.rest is None:
                 prepared.stretches = intact
                 break
@@ -368,6 +370,14 @@ class UpdateMaker:
                 for one, _ in kept
             ),
         )
+
+
+def _apart(tables: list[pa.Table]) -> list[pa.Table]:
+    """Two at least, of which a merge makes each key once: one may have a key several times."""
+    if len(tables) != 1:
+        return tables
+    (table,), half = tables, tables[0].num_rows // 2
+    return [table.slice(0, half), table.slice(half)]
 
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:

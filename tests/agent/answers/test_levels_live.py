@@ -1,0 +1,144 @@
+"""A site goes to a level and back, over TLS and real disks, with Python in Spark's place: coarse
+windows have every record once, and the fine ones are exact when all has followed."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recorded.counting_spark import in_sparks_place
+from tests.recorded.derived_keys import OPERATOR, Certificates
+from tests.recorded.log_lines import ORIGIN_S
+from tests.recorded.small_federation import DATA, SITES, Clock, SmallFederation, sign_the_roster
+
+from headwater.agent.control.operator_client import run_statements
+from headwater.net.control.control_client import ControlClient
+from headwater.root.said.envelope import Envelope
+from headwater.store.results.results import ResultsReader
+
+WRITERS = ("north", "south")
+SPEED = 4.0
+LAST_S = 50
+COARSE_S = (20, 35)
+"""Between these seconds the north is at its level."""
+STREAM = """
+CREATE SOURCE hits (ts TIMESTAMP, domain STRING, bytes BIGINT)
+WITH (format = 'csv', path = 'access.log', time = 'ts');
+CREATE STREAM counts WITH (begin = '2026-11-17 09:00:05', lateness = '15 seconds',
+  disorder = '1 second', deadline = '4 seconds', degrade = 'coarsen(time, 5 s)', finally = 'exact')
+AS SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '1 second'), domain;
+"""
+A_SECOND = {"busy": 3, "calm": 1}
+
+
+def test_a_site_that_goes_to_a_level_loses_no_record_and_counts_none_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with in_sparks_place() as spark:
+        asyncio.run(asyncio.wait_for(_story(tmp_path, spark), 180.0))
+    coarse = _answers("counts_5_seconds")
+    assert [_second(one) for one in coarse] == [20, 25, 30]
+    for one in coarse:
+        assert (one.covered, one.expected) == (2, 2)
+    first = _first_answers("counts_5_seconds")
+    assert {one.levels for one in first} == {(0, 1)}
+    assert {site.site for one in first for site in one.degraded} == {"north"}
+    for name, seconds in (("counts_5_seconds", 5), ("counts", 1)):
+        for window, rows in _rows(name).items():
+            if COARSE_S[0] <= window < COARSE_S[1]:
+                wanted = {domain: 2 * count * seconds for domain, count in A_SECOND.items()}
+                assert rows == wanted, (name, window)
+    fine = [one for one in _answers("counts") if _second(one) < LAST_S - 10]
+    assert {_second(one) for one in fine} >= set(range(6, LAST_S - 12))
+    assert all(one.exact for one in fine), [_second(one) for one in fine if not one.exact]
+
+
+async def _story(directory: Path, spark: Any) -> None:
+    keys = directory / "keys"
+    keys.mkdir()
+    certificates = Certificates(keys)
+    for site in WRITERS:
+        (DATA / site).mkdir(parents=True)
+        (DATA / site / "access.log").touch()
+    sign_the_roster(certificates, OPERATOR)
+    federation = SmallFederation(certificates, Clock(ORIGIN_S, speed=SPEED), spark=spark)
+    writing = asyncio.create_task(_write_logs(federation))
+    try:
+        for name in ("home", "hub", *WRITERS):
+            await federation.start(name)
+        async with _client(federation, certificates) as home:
+            await run_statements(home.request, STREAM, home.signature)
+        await federation.at(ORIGIN_S + COARSE_S[0] - 3)
+        _go_to(federation, "north", 1)
+        await federation.at(ORIGIN_S + COARSE_S[1] - 3)
+        _go_to(federation, "north", 0)
+        await federation.at(ORIGIN_S + LAST_S)
+        await federation.until(_has_followed, within_s=60.0)
+    finally:
+        writing.cancel()
+        await federation.stop()
+
+
+def _go_to(federation: SmallFederation, site: str, step: int) -> None:
+    node = federation.runtimes[site].node
+    for query_id, install in node.peer.live_queries().items():
+        if install.query.stands_for is None:
+            node.edge.set_step(query_id, step)
+
+
+def _has_followed() -> bool:
+    fine = [one for one in _answers("counts") if COARSE_S[0] <= _second(one) < COARSE_S[1]]
+    return len(fine) == COARSE_S[1] - COARSE_S[0] and all(one.exact for one in fine)
+
+
+def _client(federation: SmallFederation, certificates: Certificates) -> ControlClient:
+    port = federation.ports["home"]
+    return ControlClient("127.0.0.1", port, certificates.files(OPERATOR), site="home")
+
+
+async def _write_logs(federation: SmallFederation) -> None:
+    for second in range(LAST_S):
+        await federation.at(ORIGIN_S + second + 1)
+        at = datetime.fromtimestamp(ORIGIN_S + second, UTC)
+        lines = [
+            f"{at:%Y-%m-%d %H:%M:%S.%f},{domain},1\n"
+            for domain, count in A_SECOND.items()
+            for _ in range(count)
+        ]
+        for site in WRITERS:
+            with (DATA / site / "access.log").open("a") as log:
+                log.write("".join(lines))
+
+
+def _reader(stream: str) -> ResultsReader:
+    return ResultsReader(SITES / "home" / "results" / stream)
+
+
+def _answers(stream: str) -> list[Envelope]:
+    """The newest of each window."""
+    return [envelope for _, envelope in _reader(stream).newest()]
+
+
+def _first_answers(stream: str) -> list[Envelope]:
+    reader = _reader(stream)
+    said = (one for seq in reader.publications() for one in reader.envelopes(seq))
+    return [one for one in said if one.revision == 1]
+
+
+def _rows(stream: str) -> dict[int, dict[str, int]]:
+    """By second and domain."""
+    reader, found = _reader(stream), dict[int, dict[str, int]]()
+    for seq, envelope in reader.newest():
+        rows = reader.answer(seq, envelope)
+        assert rows is not None
+        pairs = zip(rows["domain"].to_pylist(), rows["n"].to_pylist(), strict=True)
+        found[_second(envelope)] = dict(pairs)
+    return found
+
+
+def _second(envelope: Envelope) -> int:
+    return round(envelope.start_us / 1e6 - ORIGIN_S)

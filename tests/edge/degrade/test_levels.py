@@ -1,0 +1,289 @@
+"""A site goes to a level between panes: what it takes, closes, defers and sends.
+
+::
+
+    full     | 99 | 100 | 101 | 102 | 103 | 104 | 105 |    panes of 10 s
+    level    |  33 ▕        34       ▕       35       |    panes of 30 s; 34 has 102 to 104
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from pane_kit import level_of
+from store_kit import QUERY, SOURCE, Clock, CubeUser, counts_of, query_of
+
+from headwater.algebra.capacity.way_capacity import UNKNOWN
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.summary import Lane
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
+from headwater.algebra.words.site_state import Declined, Reason, SiteState
+from headwater.edge.config import EdgeConfig
+from headwater.edge.edge import Edge
+from headwater.edge.outputs import Report, Send
+from headwater.edge.record import EdgeRecord
+from headwater.edge.report import BatchReport
+from headwater.node.effects import CubeWrite
+from headwater.plan.query import Query
+from headwater.store.level_rows import LevelGrid
+
+TEN = WindowSpec(10 * MICROS, 10 * MICROS)
+FULL = msgspec.structs.replace(query_of(), window=TEN, begin_pane=100)
+SITE = 1
+
+
+class LevelSite:
+    """An edge and a real cube, for a query and one level of it."""
+
+    def __init__(self, directory: Path, *, stays: bool = False) -> None:
+        self.level = level_of(FULL, stays=stays)
+        grid = LevelGrid(str(self.level.id), FULL.window, self.level.window)
+        self.user = CubeUser(
+            directory, Clock(), levels_of=lambda of: (grid,) if of == QUERY else ()
+        )
+        self.sends: list[Send] = []
+        self.states: dict[str, SiteState] = {}
+        self.room = 1 << 20
+        self.start(now_s=990.0)
+
+    def start(self, *, now_s: float) -> None:
+        self.edge = Edge(
+            ordinal=SITE,
+            incarnation=self.user.cube.incarnation,
+            config=EdgeConfig(clock_settle_s=0.001),
+            retention_s=1e9,
+        )
+        self.edge.restore(self.user.cube.restore())
+        for query in (FULL, self.level):
+            self.edge.install(query, now_s=now_s)
+        self.tick(now_s)
+
+    def restart(self, *, now_s: float) -> None:
+        self.user.reopen()
+        self.start(now_s=now_s)
+
+    def tick(self, now_s: float) -> None:
+        self.edge.tick(now_s=now_s, room=lambda of: self.room, capacity=lambda of: UNKNOWN)
+        while outputs := self.edge.take():
+            self.sends += [one for one in outputs if isinstance(one, Send)]
+            told = (s for one in outputs if isinstance(one, Report) for s in one.states)
+            self.states.update((one.query, one) for one in told)
+            writes = [one for one in outputs if isinstance(one, CubeWrite)]
+            for done in self.user.cube.write(writes):
+                self.edge.updates_made(done or (), now_s=now_s)
+
+    def read(self, *rows: tuple[int, str, int], now_s: float) -> None:
+        report = self.user.commit(*rows)
+        report = msgspec.structs.replace(report, read_through_s=now_s)
+        self.edge.batch_committed(report, now_s=now_s)
+        self.tick(now_s)
+
+    def poll(self, now_s: float) -> None:
+        """Nothing more was found: all that lies before is closed."""
+        self.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
+        self.tick(now_s)
+        self.tick(now_s + 0.1)
+
+    def hear_level(self, *panes: int, number: int = 1, now_s: float) -> None:
+        """The root holds these panes of the level."""
+        state = self.states[str(self.level.id)]
+        head = Acknowledgement(str(self.level.id), 9, number, done_through=33)
+        held = [PaneHeld(pane, 1 << SITE) for pane in panes]
+        greeting = Greeting(SITE, self.user.cube.incarnation, state.number)
+        self.edge.receive_ack(with_leaves(head, panes=held, greetings=[greeting]), now_s=now_s)
+        self.tick(now_s)
+
+    def sent(self, query: Query = FULL) -> list[int]:
+        """In the order of panes: of those that leave at once it says nothing."""
+        return sorted(send.pane for send in self.sends if send.query == str(query.id))
+
+    def record(self, query: Query) -> EdgeRecord:
+        return next(k.record for k in self.user.cube.restore() if k.query == str(query.id))
+
+
+def at_level(directory: Path, *, stays: bool = False) -> LevelSite:
+    """Pane 34 of the level is taken, a moment before it begins."""
+    site = LevelSite(directory, stays=stays)
+    site.poll(1_012.0)
+    site.edge.set_step(QUERY, 1)
+    site.tick(1_019.5)
+    return site
+
+
+def with_rows(site: LevelSite) -> LevelSite:
+    site.read((102, "a", 1), (104, "b", 2), now_s=1_045.0)
+    return site
+
+
+def test_at_full_fidelity_no_pane_is_taken(tmp_path: Path) -> None:
+    site = LevelSite(tmp_path)
+    site.tick(1_019.5)
+    site.read((102, "a", 1), now_s=1_025.0)
+    site.poll(1_033.0)
+    assert site.record(site.level).taken == ()
+    assert site.sent() == [100, 101, 102]
+
+
+def test_a_pane_is_taken_shortly_before_it_begins_and_on_the_disk(tmp_path: Path) -> None:
+    site = LevelSite(tmp_path)
+    site.edge.set_step(QUERY, 1)
+    site.tick(1_018.0)
+    assert site.record(site.level).taken == ()
+    assert 1_018.9 < site.edge.next_deadline_s() < 1_019.1
+    site.tick(1_019.5)
+    assert site.record(site.level).taken == ((34, 34),)
+
+
+def test_a_pane_that_has_begun_is_not_taken_but_the_next_one(tmp_path: Path) -> None:
+    site = LevelSite(tmp_path)
+    site.edge.set_step(QUERY, 1)
+    site.tick(1_020.1)
+    assert site.record(site.level).taken == ()
+    site.tick(1_049.5)
+    assert site.record(site.level).taken == ((35, 35),)
+
+
+def test_a_pane_of_which_rows_are_there_already_is_not_taken(tmp_path: Path) -> None:
+    site = LevelSite(tmp_path)
+    site.edge.set_step(QUERY, 1)
+    site.read((104, "a", 1), now_s=1_012.0)
+    site.tick(1_019.5)
+    assert site.record(site.level).taken == ()
+
+
+def test_the_level_leaves_in_the_place_of_the_panes_that_lie_in_it(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    assert site.sent(site.level) == [34]
+    assert counts_of(site.user.cube.rows(str(site.level.id), 34, ((1, 1),))) == {"a": 1, "b": 2}
+    assert site.sent() == [100, 101]
+    assert site.states[QUERY].deferred == ((102, 104),)
+
+
+def test_the_root_hears_of_a_pane_of_a_level_by_its_count_first(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    assert site.states[str(site.level.id)].counts == ((34, 1),)
+
+
+def test_an_empty_pane_of_a_level_is_told_by_the_state(tmp_path: Path) -> None:
+    site = at_level(tmp_path)
+    site.poll(1_053.0)
+    assert site.states[str(site.level.id)].empty == ((34, 34),)
+    assert site.sent(site.level) == []
+
+
+def test_the_finer_panes_follow_when_the_root_has_the_level(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    site.edge.set_step(QUERY, 0)
+    site.tick(1_054.0)
+    site.tick(1_055.0)
+    assert site.sent() == [100, 101]
+    site.hear_level(34, now_s=1_056.0)
+    site.tick(1_056.5)
+    assert site.sent() == [100, 101, 102, 103, 104]
+    lanes = {send.pane: send.lane for send in site.sends if send.query == QUERY}
+    assert lanes[102] == lanes[104] == Lane.BACKLOG
+    assert site.record(FULL).deferred == ()
+
+
+def test_they_wait_while_the_query_is_at_a_level_and_while_there_is_no_room(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    site.hear_level(34, now_s=1_054.0)
+    site.tick(1_055.0)
+    site.edge.set_step(QUERY, 0)
+    site.room = 0
+    site.tick(1_056.0)
+    assert site.sent() == [100, 101]
+
+
+def test_a_bit_for_a_site_that_takes_nothing_is_not_believed_before_the_count_is_heard(
+    tmp_path: Path,
+) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    state = site.states[str(site.level.id)]
+    early = msgspec.structs.replace(state, number=state.number - 1)
+    site.states[str(site.level.id)] = early
+    site.edge.set_step(QUERY, 0)
+    site.hear_level(34, now_s=1_054.0)
+    site.tick(1_055.0)
+    assert site.sent() == [100, 101]
+
+
+def test_a_late_record_is_in_the_level_and_follows_with_its_pane(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.poll(1_053.0)
+    site.read((102, "c", 5), now_s=1_055.0)
+    site.tick(1_070.0)
+    assert site.sent(site.level) == [34, 34]
+    assert site.sent() == [100, 101]
+    site.edge.set_step(QUERY, 0)
+    site.hear_level(34, now_s=1_071.0)
+    state = site.states[str(site.level.id)]
+    assert state.counts == ((34, 2),)
+
+
+def test_panes_that_never_follow_are_declined_when_the_level_is_made(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path, stays=True))
+    assert site.states[QUERY].declined == ()
+    site.poll(1_053.0)
+    site.poll(1_054.0)
+    assert site.states[QUERY].declined == (Declined(102, 104, Reason.COARSE),)
+    site.edge.set_step(QUERY, 0)
+    site.hear_level(34, now_s=1_056.0)
+    site.tick(1_057.0)
+    assert site.sent() == [100, 101]
+
+
+def test_no_deferred_pane_is_sealed(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    for now_s in (1_053.0, 90_000.0, 200_000.0):
+        site.poll(now_s)
+    assert site.record(FULL).sealed_through <= 102
+
+
+def test_after_a_restart_the_level_is_sent_and_the_others_stay_deferred(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.restart(now_s=1_046.0)
+    site.poll(1_053.0)
+    site.poll(1_060.0)
+    assert site.sent(site.level) == [34]
+    assert site.states[QUERY].deferred == ((102, 104),)
+    assert not {102, 103, 104} & set(site.sent())
+
+
+def test_rows_that_were_not_given_to_the_level_give_its_pane_up(tmp_path: Path) -> None:
+    """A batch was committed before the word of the level was on the disk."""
+    site = at_level(tmp_path)
+    report = site.user.commit((102, "a", 1))
+    alone = [one for one in report.queries if one.query == QUERY]
+    late = msgspec.structs.replace(report, queries=tuple(alone), read_through_s=1_045.0)
+    site.edge.batch_committed(late, now_s=1_045.0)
+    site.tick(1_045.0)
+    site.poll(1_053.0)
+    site.poll(1_054.0)
+    declined = site.states[str(site.level.id)].declined
+    assert Declined(34, 34, Reason.STRADDLED) in declined
+    assert site.sent() == [100, 101, 102, 103, 104]
+
+
+@pytest.mark.parametrize("step", [2, 7])
+def test_a_step_beyond_the_levels_is_at_the_last_of_them(tmp_path: Path, step: int) -> None:
+    site = LevelSite(tmp_path)
+    site.edge.set_step(QUERY, step)
+    site.tick(1_019.5)
+    assert site.record(site.level).taken == ((34, 34),)
+
+
+def test_without_its_level_a_query_sends_what_was_deferred(tmp_path: Path) -> None:
+    site = with_rows(at_level(tmp_path))
+    site.edge.remove(str(site.level.id))
+    site.tick(1_046.0)
+    site.poll(1_053.0)
+    site.poll(1_054.0)
+    assert site.sent() == [100, 101, 102, 103, 104]
