@@ -15,6 +15,7 @@ from headwater.algebra.coverage import (
     incarnation_tag,
 )
 from headwater.algebra.packed_coverage import PackedCoverage
+from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.sets import bitset
 from headwater.errors import OverlapError
 
@@ -227,3 +228,19 @@ def test_without_groups_it_has_the_bytes_that_it_had_and_with_them_agents_of_bef
     grouped = msgspec.msgpack.encode(PackedCoverage.of(plain.merge(group_of(0b100, 1, 1, None))))
     with pytest.raises(msgspec.ValidationError):
         msgspec.msgpack.decode(grouped, type=OfBefore)
+
+
+def test_other_updates_of_the_same_sites_bring_what_was_kept_back_and_the_later_close() -> None:
+    kept = (Remainder(largest=3.0, total=5.0, keys=2),)
+    early, close = group_of(0b0110, 1, 1, 2), group_of(0b0110, 2, 3, 3)
+    keeping = msgspec.structs.replace(close, withheld=kept)
+    for one, other in ((early, keeping), (keeping, early)):
+        merged = one.merge(other)
+        assert merged.withheld == kept
+        assert merged == msgspec.structs.replace(group_of(0b0110, 1, 3, 3), withheld=kept)
+
+
+def test_a_group_s_tag_is_that_of_all_its_sites_in_their_lives() -> None:
+    (group,) = group_of(0b0111, 1, 2, 2).groups
+    tags = [incarnation_tag(ordinal, 7) for ordinal in range(3)]
+    assert group.tag == tags[0] ^ tags[1] ^ tags[2]

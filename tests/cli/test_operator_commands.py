@@ -28,6 +28,9 @@ WAIT_S = 30.0
 HEADER = {
     "start_us": 1_767_268_800_000_000,
     "end_us": 1_767_268_810_000_000,
+    "query": "near@fra#1",
+    "window": 0,
+    "roster_version": 1,
     "revision": 2,
     "covered": 1,
     "expected": 2,
@@ -233,6 +236,17 @@ def test_answers_are_watched_with_their_headers(headwater: Command) -> None:
     text = headwater("watch", "near", "-o", "table")[1]
     assert "revision 2, 1 of 2 sites, without lhr (unknown)" in text
     assert "a.example" in text
+
+
+def test_changes_are_json_and_name_what_they_change(headwater: Command) -> None:
+    _, out, _ = headwater("watch", "near", "--count", "1", "--changes", "-o", "json")
+    change = json.loads(out)
+    assert (change["revises"], change["rows"]) == (None, [{"domain": "a.example", "requests": 7}])
+    code, _, err = headwater("watch", "near", "--changes", "-o", "table")
+    assert (code, "--changes are JSON, got -o table; say -o json" in err) == (
+        main.EXIT_REFUSED,
+        True,
+    )
 
 
 def test_why_takes_a_window_or_the_last_one(

@@ -8,6 +8,10 @@ import pytest
 from edge_site import EdgeSite
 from store_kit import Clock, CubeUser
 
+from headwater.algebra.remainders.share_table import UNITS, OwnShare, ShareTable
+from headwater.algebra.words.acknowledgement import Acknowledgement, with_leaves
+from headwater.algebra.words.site_state import FOREVER
+from headwater.edge.outputs import SharesKnown
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import Numbered, SettingsBook
 
@@ -74,3 +78,28 @@ def test_settings_that_panes_went_by_are_kept_when_they_are_commanded_no_more(
     assert book is not None
     assert [book.number_at(pane) for pane in (101, CLOSED_THROUGH - 1, CLOSED_THROUGH)] == [0, 1, 3]
     assert told(site) == ((1, 102), (3, CLOSED_THROUGH))
+
+
+def test_a_pane_that_has_begun_goes_on_as_it_began(site: EdgeSite) -> None:
+    """Its rows of before may have left by the former settings."""
+    start_s = site.query.window.pane_start_us(130) / 1e6
+    site.edge.batch_committed(site.user.commit((130, "/a", 1)), now_s=start_s + 1.0)
+    book = altered(site, (1, 102))
+    assert book is not None
+    assert [book.number_at(pane) for pane in (130, 131)] == [0, 1]
+
+
+def test_what_is_heard_of_shares_is_told_to_who_keeps_rows_back(site: EdgeSite) -> None:
+    table = ShareTable(1, 110, 119, ((UNITS, 1 << 1),))
+    site.edge.take()
+    for number in (1, 2):
+        head = Acknowledgement(
+            query=str(site.query.id),
+            root_incarnation=1,
+            number=number,
+            done_through=-FOREVER,
+            shares=(table,),
+        )
+        site.edge.receive_ack(with_leaves(head), now_s=990.0)
+    (known,) = [one for one in site.edge.take() if isinstance(one, SharesKnown)]
+    assert known.settings.own == (OwnShare(110, 119, 1.0),)

@@ -13,9 +13,11 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance, Tolerated
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.site_state import Declined, Reason
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.query import Query
 from headwater.root.said.view import explain
-from headwater.root.said.withheld import in_short
+from headwater.root.said.withheld import in_short, stated_errors
 
 LIFE = 77
 KEPT = Remainder(largest=3.0, total=5.0, keys=2, of=100.0)
@@ -234,3 +236,40 @@ def test_a_seal_gives_nothing_back_that_is_to_stay() -> None:
     root = answered(Finally.BOUNDED)
     seal(root, query_with(Finally.BOUNDED))
     assert root.newest(0).envelope.withheld.columns[0].largest == 3.0
+
+
+def test_a_further_update_of_which_there_are_more_gives_nothing_back_before_all_are_in() -> None:
+    query = query_with(Finally.EXACT)
+    root = answered(Finally.EXACT)
+    root.receive(part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=3), now_s=20.0)
+    root.work(now_s=21.0)
+    assert root.newest(0).envelope.withheld
+    root.receive(part(query, 0, 0, [3], of=LIFE, updates=((3, 3),), closed_at=3), now_s=22.0)
+    root.work(now_s=30.0)
+    assert not root.newest(0).envelope.withheld
+
+
+@pytest.mark.parametrize("later", [Finally.EXACT, Finally.BOUNDED])
+def test_where_settings_differ_a_rest_counts_until_all_who_may_have_made_the_pane_send_it(
+    later: Finally,
+) -> None:
+    query = query_with(Finally.BOUNDED if later is Finally.EXACT else Finally.EXACT)
+    root = asked(query)
+    settings = msgspec.structs.replace(
+        Settings.of(query), tolerance=query_with(later).tolerance or None
+    )
+    root.root.alter(SettingsBook(Settings.of(query), (Numbered(1, 0, settings),)))
+    root.receive(keeping(whole(query, 0, 0, [0], of=LIFE), KEPT), now_s=11.0)
+    root.receive(whole(query, 0, 1, [1], of=LIFE), now_s=11.0)
+    root.receive(rest(query), now_s=12.0)
+    root.work(now_s=13.0)
+    stated = root.newest(0).envelope.withheld
+    assert stated.columns[0].largest == 3.0
+    assert stated.follows, "that of some may"
+
+
+def test_rows_that_lack_several_columns_are_counted_once() -> None:
+    tolerance = query_with(Finally.BOUNDED).tolerance
+    assert isinstance(tolerance, Tolerance)
+    both = msgspec.structs.replace(tolerance, columns=tolerance.columns * 2)
+    assert stated_errors([both], (KEPT, KEPT)).keys == KEPT.keys

@@ -20,6 +20,7 @@ from headwater.algebra.byte_rate import bytes_per_s_of
 from headwater.edge.batches.batch_times import BatchLimits
 from headwater.edge.config import EdgeConfig
 from headwater.errors import ConfigurationError
+from headwater.net.identity.roster_text import PORT_MAX
 from headwater.net.identity.toml_hint import hint
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link_budgets import CONTROL_SHARE_MAX, LinkBudgets
@@ -29,7 +30,6 @@ from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.owner_alone import Readers
 
 T = TypeVar("T", bound=msgspec.Struct)
-PORT_MAX = 65_535
 
 
 def _check_port(name: str, port: int) -> None:

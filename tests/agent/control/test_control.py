@@ -12,7 +12,7 @@ import pytest
 from store_kit import envelope_of, query_of
 
 from headwater.agent.control.control import ControlDesk
-from headwater.agent.control.why import YEARS_US, window_named
+from headwater.agent.control.why import window_named
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
@@ -23,6 +23,7 @@ from headwater.net.values.codec import Codec
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster, Site
+from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsWriter
 
@@ -55,7 +56,7 @@ def test_a_window_beyond_the_calendar_is_refused(text: str) -> None:
 def test_the_first_and_last_windows_of_the_calendar_can_be_shown() -> None:
     """Windows of 30 s, one every 10 s."""
     query = query_of()
-    for number in (YEARS_US[0] // 10_000_000, YEARS_US[1] // 10_000_000 - 4):
+    for number in (CALENDAR_US[0] // 10_000_000, CALENDAR_US[1] // 10_000_000 - 4):
         assert window_named(query, str(number)) == number
         assert iso(query.window.window_start_us(number))
         assert iso(query.window.window_end_us(number))

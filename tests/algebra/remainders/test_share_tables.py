@@ -10,6 +10,7 @@ from headwater.algebra.remainders.share_table import (
     OWN_SHARES_MAX,
     SHARE_LEVELS_MAX,
     UNITS,
+    Dealing,
     Levels,
     OwnShare,
     ShareTable,
@@ -139,3 +140,15 @@ def test_a_table_under_which_a_bound_would_not_hold_is_refused(
     table: ShareTable, reason: str
 ) -> None:
     assert reason in (problem(table) or "")
+
+
+@given(st.integers(-1_000, 1_000), st.integers(1, 50), st.data())
+def test_a_root_that_has_lost_its_disk_names_no_pane_that_its_former_life_has_named(
+    pane: int, panes: int, data: st.DataObject
+) -> None:
+    """Also where clocks went back by less than a stretch."""
+    dealing = Dealing(-10_000, panes)
+    later = pane - data.draw(st.integers(0, panes - 1))
+    assert dealing.first_named(later) > dealing.named_with(pane)
+    assert not dealing.is_due(dealing.named_with(pane) + 1, pane)
+    assert Dealing(10_000, panes).first_named(pane) == 10_000

@@ -193,3 +193,40 @@ def test_people_are_told_who_has_which_share() -> None:
     assert "shares of an absolute bound by table 3, panes 20 to" in sentences[1]
     assert "s2 97" in sentences[1]
     assert "no table of shares names these panes" in sentences[2]
+
+
+def test_all_panes_that_may_be_open_have_their_tables_told_at_once() -> None:
+    """Who was away hears the one of the panes that it is about to close, too."""
+    desk = moved_desk(300)
+    tables = desk.take_acks()[-1].shares
+    assert [table.number for table in tables] == [1, 2, 3]
+    site = Sites(desk.query, 3).states[2]
+    site.hear_shares(tables[:1])
+    site.hear_shares(tables[1:])
+    assert [site.settings.part_at(table.first) for table in tables] == [
+        table.share(2) for table in tables
+    ]
+
+
+def test_panes_are_named_by_what_clocks_of_sites_show() -> None:
+    desk = RootDesk(a_query(), make_roster(SITES), now_s=0.0)
+    told = (state(desk.query, n, of=LIFE, offset_s=200.0, flush_level=9) for n in range(SITES))
+    desk.hear(*told, now_s=0.0)
+    for now_s in range(1, 500):
+        desk.work(now_s=float(now_s))
+    dealing = desk.query.tolerance.dealing  # type: ignore[union-attr]
+    assert isinstance(dealing, Dealing)
+    last = desk.take_acks()[-1].shares[-1].last
+    assert 30 + dealing.panes <= last <= dealing.named_with(30)
+
+
+def test_by_clocks_that_most_sites_have_not_told_nothing_is_dealt_out() -> None:
+    desk = RootDesk(a_query(), make_roster(SITES), now_s=0.0)
+    desk.hear(*(state(desk.query, n, of=LIFE, offset_s=0.0) for n in (0, 1)), now_s=0.0)
+    for now_s in range(1, 200):
+        desk.work(now_s=float(now_s))
+    assert not any(ack.shares for ack in desk.acks)
+    desk.hear(state(desk.query, 2, of=LIFE, offset_s=0.0), now_s=200.0)
+    for now_s in range(200, 300):
+        desk.work(now_s=float(now_s))
+    assert desk.take_acks()[-1].shares

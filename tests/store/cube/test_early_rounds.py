@@ -116,11 +116,18 @@ def test_keys_leave_at_the_end_of_a_round_and_the_close_says_how_many_updates_th
 
 
 def test_nothing_leaves_early_where_nobody_knows_what_the_link_carries(site: Site) -> None:
-    learn(site)
-    site.rate = None
+    site.batch(120, *PAGES, now_s=1_205.0)
+    site.read(now_s=1_212.2)
     site.batch(121, *PAGES, now_s=1_215.1)
     assert site.cuts == []
     assert site.of(121) == []
+
+
+def test_a_link_of_which_nothing_is_heard_any_more_is_taken_as_it_was(site: Site) -> None:
+    learn(site)
+    site.rate = None
+    site.batch(121, *PAGES, now_s=1_215.1)
+    assert [one.pane for one in site.cuts] == [121]
 
 
 def test_nothing_leaves_early_and_no_reading_is_wanted_over_a_fast_link(site: Site) -> None:

@@ -14,6 +14,7 @@ from headwater.agent.view.stream_lines import deaths_of, results_of, trouble_tex
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX
 from headwater.errors import ConfigurationError
 from headwater.plan.query import Query
+from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.plan.timestamps import timestamp_us
 from headwater.root.said.awaited import newest_expected
 from headwater.root.said.explain import OVER
@@ -22,8 +23,6 @@ from headwater.shown_text import shown_line, shown_within
 DEATHS_SHOWN = 3
 """Of Spark."""
 WINDOW_DIGITS_MAX = 20
-YEARS_US = (-62_135_596_800_000_000, 253_402_300_800_000_000)
-"""From the beginning of year 1 to the end of year 9999: beyond, there are no dates to show."""
 
 
 async def why(runtime: SiteRuntime, request: api.WhyRequest) -> api.WhyReply | api.Elsewhere:
@@ -108,6 +107,6 @@ def _number_named(query: Query, text: str) -> int:
 
 def _is_of_calendar(query: Query, window: int) -> bool:
     return all(
-        YEARS_US[0] <= time_us < YEARS_US[1]
+        CALENDAR_US[0] <= time_us < CALENDAR_US[1]
         for time_us in (query.window.window_start_us(window), query.window.window_end_us(window))
     )

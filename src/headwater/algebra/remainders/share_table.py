@@ -25,9 +25,9 @@ the even shares, which everybody knows from the install. Sites that join are in 
 those that leave use nothing. A site's share is looked up when it first closes a pane, once, in the
 transaction that keeps the rest back; what it has kept back is what its remainder says, in any case.
 
-What is left is a root that lost its disk while the sites' clocks, in the middle, went back by more
-than a stretch: it may name panes that its former life has named. Bounds may then be missed, and the
-remainders say so.
+What is left is a root that lost its disk while the sites' clocks, in the middle, went back by a
+stretch or more: it may name panes that its former life has named. Bounds may then be missed, and
+the remainders say so.
 """
 
 from __future__ import annotations

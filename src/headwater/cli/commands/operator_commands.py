@@ -122,15 +122,22 @@ def watch(
     output: ListingOutput = None,
     only_new: Annotated[bool, typer.Option(help="Skip what is already answered.")] = False,
     count: Annotated[int | None, typer.Option(help="End after so many answers.")] = None,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="What a revision takes back and adds; with -o json.")
+    ] = False,
 ) -> None:
     """Follow the answers of a stream as they come.
 
     Between them it says what it waits for: which window, until when, which sites are missing.
     """
     from headwater.cli.reach import listen
+    from headwater.cli.show.changes import Revisions
     from headwater.cli.show.waiting_line import WaitingLine
 
     form = chosen(output)
+    if changes and form is not OutputFormat.JSON:
+        raise ConfigurationError(f"watch: --changes are JSON, got -o {form}; say -o json")
+    revisions = Revisions()
     request = api.StreamRequest(stream, newest=not only_new, waits=True)
     shown = 0
     try:
@@ -141,7 +148,10 @@ def watch(
                     continue
                 waiting.clear()
                 answer = msgspec.convert(event, api.AnswerEvent)
-                show_answer(answer.header, answer.rows, form)
+                if changes:
+                    print_objects([revisions.change(answer.header, answer.rows)])
+                else:
+                    show_answer(answer.header, answer.rows, form)
                 shown += 1
                 if shown == count:
                     return

@@ -20,6 +20,7 @@ import msgspec
 import typer
 
 from headwater.cli.show.fitted_widths import fitted
+from headwater.cli.show.plain_rows import ENCODER
 from headwater.errors import ConfigurationError
 from headwater.shown_text import escaped_json, shown, shown_line, shown_within
 
@@ -36,8 +37,6 @@ SENTENCE_CHARACTERS_MAX = 1_000
 """The same where cells are sentences, which say at their end what to do."""
 SAID_IN_THE_END = ("input not read", "more input not read")
 """What ``try`` names with its reason where it says what was read."""
-
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 class OutputFormat(StrEnum):
@@ -169,7 +168,7 @@ def print_objects(objects: Iterable[Any], out: IO[str] | None = None) -> None:
 
 
 def json_text(value: Any) -> str:
-    return escaped_json(_ENCODER.encode(value).decode())
+    return escaped_json(ENCODER.encode(value).decode())
 
 
 def print_table(listing: Listing, out: IO[str] | None = None) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-_ENCODER = msgspec.json.Encoder(decimal_format="number")
+ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,4 +75,4 @@ def _key(value: Any) -> str:
         return value
     if isinstance(value, date | datetime | Decimal | int) and not isinstance(value, bool):
         return value.isoformat() if isinstance(value, date) else str(value)
-    return _ENCODER.encode(value).decode()
+    return ENCODER.encode(value).decode()

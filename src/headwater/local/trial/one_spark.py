@@ -14,20 +14,14 @@ from headwater.errors import GroupFailed, SparkFailed
 from headwater.local.trial.guessed_times import with_guessed_times
 from headwater.local.trial.reading import SiteReading
 from headwater.local.trial.results import Progress, Show, StreamResult, WindowResult
-from headwater.local.trial.run_spark import (
-    GONE_S,
-    LOOK_EVERY_S,
-    BytesSoFar,
-    SparkForRun,
-    raise_if_dead,
-)
+from headwater.local.trial.run_spark import LOOK_EVERY_S, BytesSoFar, SparkForRun, raise_if_dead
 from headwater.local.trial.site_folders import compiled, site_folders
 from headwater.local.trial.state_span import with_span
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
 from headwater.spark.central import central_finished
-from headwater.spark.jvm.session import RunningSpark
+from headwater.spark.jvm.session import GONE_S, RunningSpark
 from headwater.spark.root.bad_groups import Finished
 from headwater.store.input.site_files import empty_count, found_below, look_below, paths_below
 

@@ -15,7 +15,6 @@ from headwater.spark.jvm.jvm_end import Cause
 from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 
 LOOK_EVERY_S = 0.2
-GONE_S = 0.5
 ADVICE = {
     Cause.HEAP: "give it more with --memory (2g, say), or ask for fewer groups or longer windows",
     Cause.KILLED: "if nobody ended it, the machine ran out of memory: take less with --memory "

@@ -71,6 +71,7 @@ the weight of the spring, so that those who are sure of themselves stay where th
 TOGETHER_MS = 1e-6
 """Nearer than this, two sites stand in one place."""
 RTT_MAX_S = 60.0
+"""A longer round trip is a clock that was set, not a network."""
 RTT_MIN_MS = 0.02
 """Below, the measure is the clock's, not the network's."""
 

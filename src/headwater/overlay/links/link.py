@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from headwater.algebra.capacity.link_capacity import LinkCapacity
 from headwater.overlay.config import OverlayConfig
+from headwater.overlay.coordinates.vivaldi import RTT_MAX_S
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.markers import Markers
 from headwater.overlay.links.query_shares import QueryShares
@@ -36,8 +37,6 @@ PROGRESS_BEATS_PER_LEVEL = 1
 """News of a root take up to one heartbeat for each level, and some may be missed."""
 UNSPOKEN_TURNS = 3
 """A root that has had no turn for so long, though there were turns, was not heard of."""
-RTT_MAX_S = 60.0
-"""A longer round trip is a clock that was set, not a network."""
 
 
 class Link:

@@ -17,6 +17,7 @@ import msgspec
 
 from headwater.algebra.byte_rate import rate_text
 from headwater.errors import ConfigurationError
+from headwater.plan.altered.link_share import CLOSE_BYTES
 
 CONTROL_SHARE_MAX = 0.2
 BEAT_SHARE = 0.5
@@ -30,8 +31,6 @@ SIGN_BYTES = 28
 BEAT_S_MAX = 5.0
 """The longest interval to which heartbeats are stretched: signs of roots travel with them, over
 several links, and must not look old."""
-CLOSE_BYTES = 700
-"""A summary of one row with its signature and all headers."""
 CLOSE_S = 2.0
 
 

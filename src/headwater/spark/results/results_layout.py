@@ -8,7 +8,9 @@ says so.
 
 A revision replaces the whole answer of its window. As changes this is a difference of bags between
 a revision and the one before it, and the one before it is found by looking back through the
-headers. Nothing is remembered from one call to the next: the same files give the same changes in
+headers; a change names it (``revises``). Where it is not the very one before, since that was
+removed, or was made under another roster, all of the old rows are taken back and all of the new
+ones added. Nothing is remembered from one call to the next: the same files give the same changes in
 any process, today or after a restart.
 
 This file is sent to Spark's workers as it is, so it imports nothing of Headwater.
@@ -17,10 +19,12 @@ This file is sent to Spark's workers as it is, so it imports nothing of Headwate
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +34,7 @@ import pyarrow.parquet as pq
 SHORT_FORM = ("window_start", "window_end", "revision", "exact", "final", "expected", "covered")
 """The first columns of rows, under these names or, where the answer has one itself, with
 underscores before; headers have them all under these names."""
-CHANGE, PUBLICATION = "change", "publication"
+CHANGE, PUBLICATION, REVISES = "change", "publication", "revises"
 HEADERS_AT_ONCE = 256
 """Publications whose headers are read together when looking back for a former revision."""
 TABLES_HELD_MAX = 8
@@ -163,13 +167,24 @@ class StreamDirectory:
     def changed_rows(self, change: Change) -> Iterator[pa.Table]:
         """What a revision takes back, then what it adds; both say which revision did it."""
         old, new = self._rows_of(change.former), self._rows_of(change.answer)
-        if old is not None and new is not None:
+        if old is not None and new is not None and self._is_delta(change):
             own = new.schema.names[len(SHORT_FORM) :]
             gone, come = unmatched(old.select(own), new.select(own))
             old, new = old.filter(gone), new.filter(come)
         for kind, rows in (("delete", old), ("insert", new)):
             if rows is not None and rows.num_rows:
-                yield self._stamped(rows, kind, change.answer)
+                yield self._stamped(rows, kind, change)
+
+    def _is_delta(self, change: Change) -> bool:
+        """Whether it changes the revision before it, of the same sites."""
+        former, answer = change.former, change.answer
+        if former is None or former.revision + 1 != answer.revision:
+            return False
+        return bool(self._roster_of(former) == self._roster_of(answer))
+
+    def _roster_of(self, answer: Answer) -> Any:
+        envelope = self._hold("headers", answer.publication)["envelope"][answer.position].as_py()
+        return json.loads(envelope).get("roster_version")
 
     def answer_rows(self, answer: Answer) -> Iterator[pa.Table]:
         rows = self._rows_of(answer)
@@ -194,13 +209,15 @@ class StreamDirectory:
         rows = self._hold("rows", answer.publication)
         return rows.slice(answer.first_row, answer.row_count)
 
-    def _stamped(self, rows: pa.Table, kind: str, by: Answer) -> pa.Table:
+    def _stamped(self, rows: pa.Table, kind: str, change: Change) -> pa.Table:
         """Rows under the short form of the revision that made the change, and the change."""
+        by, revises = change.answer, None if change.former is None else change.former.revision
         header = self._hold("headers", by.publication)
         for index, name in enumerate(SHORT_FORM):
             value = pa.repeat(header[name][by.position], rows.num_rows)
             rows = rows.set_column(index, rows.schema.field(index), value)
-        for field, value in zip(change_fields(rows.schema), (kind, by.publication), strict=True):
+        values = kind, by.publication, revises
+        for field, value in zip(change_fields(rows.schema), values, strict=True):
             repeated = pa.repeat(pa.scalar(value, field.type), rows.num_rows)
             rows = rows.append_column(field, repeated)
         return rows
@@ -228,11 +245,12 @@ class StreamDirectory:
         return self.path / f"{kind}-{number:012d}.parquet"
 
 
-def change_fields(rows: pa.Schema) -> tuple[pa.Field, pa.Field]:
+def change_fields(rows: pa.Schema) -> tuple[pa.Field, pa.Field, pa.Field]:
     """The columns that changes have beside those of rows."""
     return (
         pa.field(_own_name(CHANGE, rows.names), pa.string()),
         pa.field(_own_name(PUBLICATION, rows.names), pa.int64()),
+        pa.field(_own_name(REVISES, rows.names), pa.int64()),
     )
 
 

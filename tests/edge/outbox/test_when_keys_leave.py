@@ -1,0 +1,164 @@
+"""When keys of an open pane leave, by an edge's knowledge alone: no cube, no link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pytest
+from pane_kit import make_query
+
+from headwater.algebra.capacity.way_capacity import WayCapacity
+from headwater.algebra.far_times import NEVER_DUE_S
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.share_table import Dealing
+from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
+from headwater.algebra.rows.columns import Column, Partial
+from headwater.algebra.words.site_state import flush_level
+from headwater.edge.closing.closing import SourceClock
+from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.early_rounds import EarlyRounds
+from headwater.edge.outputs import MakeEarly, UpdatesMade
+from headwater.edge.query_state import News, QueryState
+from headwater.edge.report import PaneKeys
+
+PANE = 120
+START_S = 1_200.0
+ROUND_S = 2.5
+RATE = 500.0
+"""Of a link, in bytes a second."""
+ROW_BYTES = 100
+
+
+def made(*, panes: int = 1, dealing: Dealing | None = None) -> tuple[QueryState, EarlyRounds]:
+    """One site alone, of which each value may be off by 30 in a window."""
+    query = make_query(panes=panes, slide=1, begin_pane=100)
+    program = msgspec.structs.replace(
+        query.program, keys=(Column("k", "string"),), partials=(Partial("n", "bigint", "sum"),)
+    )
+    tolerance = Tolerance((ToleratedColumn("n", "n", ErrorForm.ABSOLUTE, 30.0),), sites=1)
+    if dealing is not None:
+        tolerance = msgspec.structs.replace(tolerance, dealing=dealing)
+    query = msgspec.structs.replace(query, program=program, tolerance=tolerance, rounds=4)
+    config = EdgeConfig(early_keys_min=1)
+    state = QueryState(query, ordinal=0, incarnation=7, config=config)
+    state.change(News.NONE, first_pane=100, closed_through=PANE)
+    return state, EarlyRounds(state)
+
+
+def hear(rounds: EarlyRounds, count: int, value: float, *, pane: int = PANE) -> None:
+    keys = np.arange(1, count + 1, dtype=np.uint64)
+    values, records = np.full((1, count), value), np.ones(count)
+    rounds.hear(PaneKeys(pane, keys, values, records, ROW_BYTES), now_s=START_S + 1.0)
+
+
+def cuts(rounds: EarlyRounds, after_s: float = ROUND_S) -> list[MakeEarly]:
+    now_s = START_S + after_s
+    return rounds.cuts(
+        SourceClock(read_through_s=now_s),
+        now_s=now_s,
+        has_room=lambda query: True,
+        capacity=lambda query: WayCapacity(RATE),
+    )
+
+
+def close(state: QueryState, rounds: EarlyRounds) -> None:
+    state.change(News.WORK, closed_through=PANE + 1)
+    rounds.close()
+
+
+def test_what_is_above_the_bound_leaves_at_the_end_of_a_round() -> None:
+    _, rounds = made()
+    hear(rounds, 40, 50.0)
+    (cut,) = cuts(rounds)
+    assert cut.pane == PANE
+    assert len(cut.keys) == RATE * ROUND_S // ROW_BYTES, "as much as the way carries in a round"
+
+
+@pytest.mark.parametrize(
+    "obstacle",
+    [
+        lambda state: state.book.cutting.setdefault(PANE),
+        lambda state: state.book.making.setdefault(PANE, 0.0),
+        lambda state: state.damage(PANE, PANE),
+        lambda state: state.change(News.WORK, unwanted=((PANE, PANE),)),
+        lambda state: state.change(News.WORK, past="archive"),
+        lambda state: state.change(News.WORK, awaits_greeting=True),
+        lambda state: state.change(News.WORK, catching_up=True),
+    ],
+    ids=[
+        "an update of it is being cut",
+        "its close is being made",
+        "it can't be exact",
+        "nobody wants it any more",
+        "a reading of the past may still bring rows of it",
+        "the root may know a former life",
+        "the site catches up",
+    ],
+)
+def test_nothing_leaves_early_where(obstacle: Callable[[QueryState], object]) -> None:
+    state, rounds = made()
+    hear(rounds, 40, 50.0)
+    obstacle(state)
+    assert cuts(rounds) == []
+
+
+def test_nothing_leaves_early_of_a_pane_that_is_over_and_only_waits_for_its_close() -> None:
+    _, rounds = made()
+    hear(rounds, 40, 50.0)
+    assert cuts(rounds, 10.5) == []
+
+
+def test_what_the_flush_can_carry_in_half_a_second_does_not_leave_early() -> None:
+    _, rounds = made()
+    hear(rounds, 12, 50.0)
+    (cut,) = cuts(rounds, 3 * ROUND_S)
+    assert len(cut.keys) == 12 - RATE * 0.5 // ROW_BYTES - 1, "as many whole rows as are beyond"
+
+
+def test_a_bound_of_a_window_is_shared_by_its_panes() -> None:
+    _, rounds = made(panes=3)
+    hear(rounds, 40, 12.0)
+    assert cuts(rounds), "30 over 3 panes are 10"
+
+
+@pytest.mark.parametrize(("first", "leaves"), [(PANE + 1, False), (PANE, True)])
+def test_who_has_heard_of_no_table_has_no_share_of_the_panes_that_tables_name(
+    first: int, leaves: bool
+) -> None:
+    _, rounds = made(dealing=Dealing(first, 5))
+    hear(rounds, 40, 12.0)
+    assert bool(cuts(rounds)) is leaves
+
+
+def test_a_late_batch_of_a_closed_pane_says_nothing_of_how_long_flushes_are() -> None:
+    state, rounds = made()
+    hear(rounds, 40, 50.0)
+    cuts(rounds)
+    close(state, rounds)
+    hear(rounds, 1, 50.0)
+    rounds.close()
+    assert rounds.next_moment_s(START_S + 10.0) < NEVER_DUE_S
+
+
+def test_an_update_that_nobody_wants_any_more_is_not_sent() -> None:
+    state, rounds = made()
+    state.change(News.WORK, unwanted=((PANE, PANE),))
+    done = UpdatesMade(state.id, PANE, 1, 1, is_early=True)
+    assert rounds.take(done, now_s=START_S) == []
+    assert state.book.updates_of(PANE) == 1
+    assert not state.book.flights
+
+
+@pytest.mark.parametrize(("count", "level"), [(40, flush_level(8.0)), (1, 0)])
+def test_the_root_is_told_how_long_all_of_a_pane_would_take_though_most_of_it_stays(
+    count: int, level: int
+) -> None:
+    """Else a site that has got a share would lose it by that; a short one needs none."""
+    state, rounds = made()
+    hear(rounds, count, 5.0)
+    assert cuts(rounds) == [], "within the bound"
+    close(state, rounds)
+    assert rounds.flush_s == 0.0
+    assert state.telling.flush_level == level
