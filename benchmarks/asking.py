@@ -1,14 +1,15 @@
 """A question about the past: from cubes, from the logs, and how good its estimate is.
 
 One site has the panes of a stream and the logs that these were made of. The same question is asked
-of either, by the way that ``headwater ask`` takes; measured is the CPU of Python and the JVM from
-its install until its answer is published, and that both answers are the same. What idling takes
-meanwhile is taken off. Where bytes are compared, what is sent is a summary as it lies on the disk.
+of either, by the way that ``headwater ask`` takes; measured is the CPU of Python, of the JVM and of
+its workers from its install until its answer is published, and that both answers are the same. What
+idling takes meanwhile is taken off.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import statistics
 import tempfile
@@ -20,7 +21,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from benchmarks.agent_footprint import cpu_s
 from headwater.agent.asking.preparing import prepared_ask
 from headwater.agent.control.ask_api import AskRequest
 from headwater.agent.control.control_api import AnswerEvent
@@ -74,13 +74,32 @@ def write_past(folder: Path, *, before_s: float) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
+def tree_cpu_s(top: int) -> float:
+    """Of a process and all below it, those that have ended among them: Spark's Python workers read
+    lines, and they are not the JVM's."""
+    below: dict[int, list[int]] = {}
+    spent: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            below.setdefault(int(fields[1]), []).append(int(entry.name))
+            spent[int(entry.name)] = sum(map(int, fields[11:15])) / 100
+    total, waiting = 0.0, [top]
+    while waiting:
+        pid = waiting.pop()
+        total += spent.get(pid, 0.0)
+        waiting += below.get(pid, [])
+    return total
+
+
 class Asker:
-    def __init__(self, runtime: SiteRuntime, running: RunningSpark) -> None:
+    def __init__(self, runtime: SiteRuntime) -> None:
         self._runtime = runtime
-        self._pids = (os.getpid(), running.jvm.pid)
 
     def cpu_s(self) -> float:
-        return sum(map(cpu_s, self._pids))
+        return tree_cpu_s(os.getpid())
 
     async def ask(self, query: Query) -> tuple[AnswerEvent, float, float]:
         """The answer, its CPU and how long it took."""
@@ -118,7 +137,7 @@ async def compare(running: RunningSpark, directory: Path) -> None:
             f"{status.segment_bytes / 1e6:.2f} MB in {status.panes} panes",
             flush=True,
         )
-        asker = Asker(runtime, running)
+        asker = Asker(runtime)
         await asyncio.sleep(2.0)
         before_s = asker.cpu_s()
         await asyncio.sleep(IDLE_S)
