@@ -461,7 +461,7 @@ MUTANTS: list[tuple[Callable[[Patch], None], Callable[[], Iterator[Scenario]], s
     (
         root_calls_answers_final_before_they_are_sealed,
         drawn,
-        {"convergence", "final is final", "nothing acked is missing"},
+        {"convergence", "final is final", "nothing acked is missing", "true coverage"},
     ),
     (
         root_forgets_at_a_restart,

@@ -29,7 +29,8 @@ CUT_S = (30.0, 75.0)
 def scenario(finally_: Finally, *, end_s: float = 170.0) -> Scenario:
     drawn = draw_scenario(PLAIN_SEED, site_count=SITES)
     plan = Degradation(
-        (Operator(OperatorKind.THRESHOLD, (0.25, 0.5, 1.0), "n", text="threshold(n, 80 %)"),)
+        (Operator(OperatorKind.THRESHOLD, (0.25, 0.5, 1.0), "n", text="threshold(n, 80 %)"),),
+        follows=finally_ is Finally.EXACT,
     )
     column = ToleratedColumn("n", "n", ErrorForm.TOTAL, 0.8)
     query = msgspec.structs.replace(

@@ -6,7 +6,10 @@ import pytest
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.errors import QueryRefused
+from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
+from headwater.sql.alter import merged_options, settings_with, written_options
+from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
@@ -17,7 +20,7 @@ SOURCE = (
 
 
 def compiled(options: str, shown: str = "count(*) AS hits", having: str = "") -> Query:
-    (query,) = compile_statements(
+    (query, *_) = compile_statements(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '2 seconds'){having};",
         root="a",
@@ -82,3 +85,27 @@ def test_explain_names_operators_in_order_and_what_they_are_estimated_to_leave()
     assert "1. threshold(hits, 1 % of total), in 4 levels, each estimated to leave 70 %" in told
     assert "what was not sent follows when there is room" in told
     assert "keeps back groups within" not in told
+
+
+def altered(query: Query, options: str) -> Settings:
+    written = merged_options(written_options(query.program.text), read_settings(options))
+    return settings_with(query, written, known_sites=())
+
+
+def test_a_stream_that_runs_can_be_given_one_and_be_freed_of_it() -> None:
+    plain = compiled("deadline = '5 s'")
+    given = altered(plain, "degrade = 'threshold(hits, 2 % of total)'")
+    assert given.degradation is not None
+    assert given.tolerance is not None
+    assert given.tolerance.is_by_link
+    assert given.on(plain).degrades == given.degradation
+    freed = altered(compiled("degrade = 'threshold(hits, 1 % of total)'"), "degrade = 'none'")
+    assert (freed.degradation, freed.tolerance) == (None, None)
+
+
+def test_what_a_way_had_no_room_for_follows_where_that_is_asked() -> None:
+    options = "degrade = 'coarsen(time, 10 s)'"
+    for finally_, follows in (("exact", True), ("bounded", False)):
+        plan = compiled(f"{options}, finally = '{finally_}'").degrades
+        assert plan is not None
+        assert plan.follows is follows

@@ -18,7 +18,7 @@ from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.plan.query import Query
-from headwater.root.said.withheld import StatedError, stated_errors
+from headwater.root.said.withheld import OF_RECORDS, StatedError, stated_errors
 
 
 class WorstColumn(msgspec.Struct, frozen=True):
@@ -110,8 +110,13 @@ def asked_text(tolerance: Tolerance) -> str:
 
 def _column_text(query: Query, worst: WorstColumn) -> str:
     stated = worst.stated
-    share = "" if stated.share is None else f" ({stated.share * 100:.3g} % of total)"
+    share = "" if stated.share is None else f" ({stated.share * 100:.3g} % of {stated.share_of})"
     start = query.bound_text(query.window.window_start_us(worst.window))
+    if stated.share_of == OF_RECORDS:
+        return (
+            f"{stated.column} would lack at most {stated.largest:,.12g} records of a group{share}, "
+            f"in the window from {start}"
+        )
     return (
         f"{stated.column} would be off by at most {stated.largest:,.12g}{share}, "
         f"in the window from {start}"

@@ -98,7 +98,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def follows(self) -> bool:
         """Whether what a way had no room for comes when it has."""
-        return self.owes_rest
+        return self.degradation is not None and self.degradation.follows
 
     def text(self) -> str:
         """For people, in one line.

@@ -100,6 +100,8 @@ class Degradation(msgspec.Struct, frozen=True):
 
     operators: Annotated[tuple[Operator, ...], Meta(min_length=1, max_length=OPERATORS_MAX)]
     """In the order in which they come in."""
+    follows: bool = False
+    """Whether what the way had no room for comes when it has."""
 
     def fault(self) -> str | None:
         kinds = [one.kind for one in self.operators]

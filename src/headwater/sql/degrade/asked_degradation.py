@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.plan.degrading.degradation import Degradation, Operator
 from headwater.sql.degrade import can_be_had
 from headwater.sql.degrade.asked_levels import read_operator
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import read_degrade
+from headwater.sql.read.error_option import read_finally
 from headwater.sql.read.options import Options
 from headwater.sql.tree.nodes import Node
 
@@ -31,4 +33,5 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
                 f"`{one.text[:60]}`: `{made.kind}` occurs twice; write all its levels in one",
             )
         operators.append(made)
-    return Degradation(tuple(operators)) if operators else UNSET
+    follows = read_finally(options) is Finally.EXACT
+    return Degradation(tuple(operators), follows) if operators else UNSET

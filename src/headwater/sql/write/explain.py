@@ -138,7 +138,7 @@ def _given_up(query: Query) -> Iterator[str]:
             f"  {number}. {one.text}, in {len(one.levels)} levels, each estimated to leave "
             f"{100 * left:.0f} % of the bytes of the one before, until that is seen"
         )
-    follows = "follows when there is room" if query.owes_rest else "stays at the site"
+    follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
 
 
