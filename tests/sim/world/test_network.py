@@ -47,9 +47,7 @@ class Ends:
 
 def linked_pair() -> tuple[EventQueue, Ends, Network]:
     queue, ends = EventQueue(start_s=0.0), Ends()
-    network = Network(queue, ends, random=Random(1))
-    network.add_path("a", "b", delay_s=0.1)
-    network.add_path("b", "a", delay_s=0.1)
+    network = Network(queue, ends, random=Random(1), delay_of=lambda *_: 0.1)
     network.dial("a", "b")
     queue.run_until(1.0)
     assert sorted(ends.links) == [("up", "a", "b"), ("up", "b", "a")]

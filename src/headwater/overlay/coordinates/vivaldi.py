@@ -104,10 +104,6 @@ class Vivaldi:
         x, y, z = self._position
         return Coordinate(x=x, y=y, z=z, height=self._height, error=self._error)
 
-    @property
-    def neighbour_count(self) -> int:
-        return len(self._neighbours)
-
     def observe(self, site: str, other: Coordinate, *, rtt_s: float) -> None:
         """A heartbeat's echo came back from ``site``, which says that it stands at ``other``.
 

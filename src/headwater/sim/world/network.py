@@ -77,7 +77,7 @@ class Network:
         ends: Ends,
         *,
         random: Random,
-        delay_of: DelayOf | None = None,
+        delay_of: DelayOf,
         jitter: float = 0.25,
         bytes_per_s: float | None = None,
         budgets: SendingBudgets | None = None,
@@ -102,14 +102,9 @@ class Network:
         self.held_count = 0
         """How often something had to wait for a budget."""
 
-    def add_path(self, sender: str, receiver: str, *, delay_s: float) -> None:
-        self._paths[sender, receiver] = Path(delay_s)
-
     def _path(self, sender: str, receiver: str) -> Path:
         path = self._paths.get((sender, receiver))
         if path is None:
-            if self._delay_of is None:
-                raise KeyError(f"no path from {sender} to {receiver}")
             path = self._paths[sender, receiver] = Path(self._delay_of(sender, receiver))
             path.bytes_per_s = self._bytes_per_s
             path.block_count = sum(hits(sender, receiver) for hits in self._severed)
