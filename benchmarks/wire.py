@@ -140,7 +140,7 @@ class Ear:
         if self.link is None:
             return queued_bytes <= WINDOW_BYTES
         self.link.handed_bytes += size_bytes
-        return self.link.room_bytes > 0
+        return self.link.room_bytes(QUERY) > 0
 
     def link_up(self, site: str) -> None:
         self.is_up.set()
@@ -150,7 +150,7 @@ class Ear:
 
     def link_load(self, site: str, load: LinkLoad) -> None:
         if self.link is not None:
-            self.link.load(load)
+            self.link.load(load, now_s=time.monotonic())
         if load.queued_bytes < WINDOW_BYTES:
             self.room.set()
 

@@ -273,3 +273,17 @@ def test_rows_that_lack_several_columns_are_counted_once() -> None:
     assert isinstance(tolerance, Tolerance)
     both = msgspec.structs.replace(tolerance, columns=tolerance.columns * 2)
     assert stated_errors([both], (KEPT, KEPT)).keys == KEPT.keys
+
+
+def test_a_close_that_brings_no_rows_keeps_none_back() -> None:
+    """What is kept back comes with the last update of its close: a word of it alone is a lie."""
+    query = query_with(Finally.BOUNDED)
+    root = asked(query)
+    for ordinal in (0, 1):
+        root.receive(whole(query, 0, ordinal, [ordinal], of=LIFE), now_s=11.0)
+    more = part(query, 0, 0, [], of=LIFE, updates=(), closed_at=2)
+    root.receive(keeping(more, KEPT), now_s=11.5)
+    root.receive(part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=2), now_s=12.0)
+    root.work(now_s=13.0)
+    assert root.newest(0).rows == (0, 1, 2)
+    assert not root.newest(0).envelope.withheld

@@ -316,10 +316,6 @@ class Peer:
         """What the way to a query's root carries."""
         return self._carrier.way_capacity(query_id, now_s=self._told_s)
 
-    def takes_in(self, bytes_per_s: float | None) -> None:
-        """What this agent can write down of what it is the root of; None: nothing holds it up."""
-        self._paths.takes_in(bytes_per_s)
-
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's states towards the roots of their queries."""
         self._begin(now_s)

@@ -53,6 +53,16 @@ def test_tcp_that_was_not_limited_corrects_what_the_socket_swallowed():
     assert link.bytes_per_s == pytest.approx(20_000.0, rel=0.1)
 
 
+def test_what_a_socket_swallows_at_once_is_bounded_by_what_got_through():
+    link = LinkCapacity()
+    for now_s in range(0, 40, 2):
+        link.drained(2e7, queued_bytes=10, now_s=now_s + 0.0)
+        link.delivered(delivery(6e7, is_limited=True), now_s=now_s + 0.5)
+        link.delivered(delivery(49_000.0 + now_s), now_s=now_s + 1.0)
+        link.marked(Marked(61_000, 2.0, 1.24), now_s=now_s + 1.5)
+    assert link.bytes_per_s == pytest.approx(49_000.0, rel=0.05), "as seen on a link of 400 kbit/s"
+
+
 def test_an_old_figure_of_tcp_is_no_news():
     link = drained_at(10_000.0)
     for now_s in range(20, 40):
@@ -79,7 +89,7 @@ def test_whoever_acknowledges_late_can_take_no_more_than_a_part(t_s):
         link.drained(None, queued_bytes=FULL, now_s=20.0 + at / 20)
         link.marked(Marked(FULL, 1.0, t_s), now_s=20.0 + at / 20)
     assert link.bytes_per_s >= 2_400.0
-    link.delivered(delivery(8_000.0, is_limited=True), now_s=22.5)
+    link.delivered(delivery(8_000.0), now_s=22.5)
     for at in range(50):
         link.marked(Marked(FULL, 1.0, t_s), now_s=22.6 + at / 20)
     assert link.bytes_per_s >= 4_500.0, "TCP has seen it deliver"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.algebra.coordinate import Coordinate
 from headwater.errors import ConfigurationError
+from headwater.net.transport.frames import HEADER
+from headwater.net.transport.wire_cost import wire_bytes
+from headwater.net.values.codec import Codec
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.link_budgets import (
@@ -16,6 +20,7 @@ from headwater.overlay.links.link_budgets import (
 from headwater.overlay.message_rules import NEXT_S_MAX, problem_with_heartbeat
 from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.outputs import Hangup, Transmit
+from headwater.overlay.ways.root_pulses import RootPulse
 
 KBIT = 125.0
 
@@ -36,6 +41,23 @@ def test_at_50_kbit_heartbeats_of_a_few_links_come_often_and_fit(links: int) -> 
     every_s = max(2.0, LinkBudgets(rate).beat_every_s(map(str, range(links))))
     assert every_s <= BEAT_S_MAX
     assert links * BEAT_WIRE_BYTES / every_s <= 0.2 * rate
+
+
+@pytest.mark.parametrize("signs", [0, 2, 8, 16])
+def test_a_heartbeat_that_speaks_of_many_roots_is_reckoned_as_long_as_it_is(signs: int) -> None:
+    pulses = tuple(
+        RootPulse(9 * n, 1.2345, 98_765.4321 + n, 0.01234, (5, 900, 1), False, 1.5 + n, 1e6)
+        for n in range(signs)
+    )
+    place = Coordinate(x=123.4, y=-45.6, z=7.8, height=33.2, error=0.25)
+    beat = Heartbeat(123_456.789, 123_455.1, 1.23, 1 << 63, pulses, place, True, 4.9, 1 << 20, 1.5)
+    size_bytes = wire_bytes(len(Codec(lambda query: None).encode(beat)) + HEADER.size)
+    acknowledged_bytes = 66
+    rate = 1_000.0
+    every_s = LinkBudgets(rate).beat_every_s(["fra"], signs=signs)
+    assert every_s == BEAT_S_MAX or (size_bytes + acknowledged_bytes) / every_s <= 0.1 * rate
+    at_64_kbit_s = LinkBudgets(64 * KBIT).beat_every_s(["fra"], signs=signs)
+    assert (size_bytes + acknowledged_bytes) / at_64_kbit_s <= 0.1 * 64 * KBIT
 
 
 def test_heartbeats_are_stretched_for_a_narrow_link_but_not_for_ever() -> None:

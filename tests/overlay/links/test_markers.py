@@ -21,20 +21,18 @@ def known():
 def test_who_does_not_know_them_gets_none():
     markers = Markers()
     markers.handed(ENOUGH, now_s=0.0)
-    assert markers.due("q", now_s=1.0) is None, "it has not said a word"
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=1.0) is None, "it has not said a word"
     markers.hear(Heartbeat(1.0, None, 0.0, 0), now_s=1.0)
-    assert markers.due("q", now_s=1.0) is None, "an agent of before"
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=1.0) is None, "an agent of before"
     markers.hear(beat(), now_s=1.0)
-    assert markers.due("q", now_s=1.0) == StreamMarker(1, "q")
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=1.0) == StreamMarker(1, "q")
 
 
 def test_what_lay_before_it_is_divided_by_how_long_it_took():
     markers = known()
     markers.handed(ENOUGH // 2, now_s=0.0)
     markers.handed(ENOUGH // 2, now_s=2.0)
-    assert markers.due("q", now_s=2.0)
-    markers.told(15_000)
-    markers.told(7_000)
+    assert markers.due("q", ahead_bytes=15_000, now_s=2.0)
     marked = markers.hear(beat(1, held_s=0.5), now_s=6.5)
     assert (marked.ahead_bytes, marked.k_s, marked.t_s) == (15_000, 2.0, 4.0)
     assert markers.hear(beat(1, held_s=2.5), now_s=8.5) is None, "it counts once"
@@ -43,21 +41,21 @@ def test_what_lay_before_it_is_divided_by_how_long_it_took():
 def test_one_is_under_way_at_a_time_and_little_data_are_marked_seldom():
     markers = known()
     markers.handed(ENOUGH, now_s=0.0)
-    assert markers.due("q", now_s=0.0)
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=0.0)
     markers.handed(ENOUGH, now_s=1.0)
-    assert markers.due("q", now_s=1.0) is None
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=1.0) is None
     markers.hear(beat(1), now_s=2.0)
-    assert markers.due("q", now_s=2.0).number == 2
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=2.0).number == 2
     markers.hear(beat(2), now_s=3.0)
     markers.handed(100, now_s=3.0)
-    assert markers.due("q", now_s=3.5) is None
-    assert markers.due("q", now_s=3.0 + EVERY_S_MAX) is not None
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=3.5) is None
+    assert markers.due("q", ahead_bytes=ENOUGH, now_s=3.0 + EVERY_S_MAX) is not None
 
 
 def test_a_number_that_was_never_sent_shows_nothing():
     markers = known()
     markers.handed(ENOUGH, now_s=0.0)
-    markers.due("q", now_s=0.0)
+    markers.due("q", ahead_bytes=ENOUGH, now_s=0.0)
     assert markers.hear(beat(17), now_s=1.0) is None
     assert markers.hear(beat(1, held_s=1e9), now_s=2.0).t_s == 0.0, "and no time runs backwards"
 
@@ -66,7 +64,7 @@ def test_who_never_answers_is_asked_ever_more_seldom():
     markers, asked_s = known(), []
     for at in range(600):
         markers.handed(ENOUGH, now_s=float(at))
-        if markers.due("q", now_s=float(at)):
+        if markers.due("q", ahead_bytes=ENOUGH, now_s=float(at)):
             asked_s.append(at)
     pauses = [b - a for a, b in pairwise(asked_s)]
     assert (

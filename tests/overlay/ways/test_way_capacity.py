@@ -74,19 +74,19 @@ def test_who_says_nothing_of_it_any_more_is_taken_at_the_last_word(world):
     assert world.peers["c"].way_capacity(query) == known, "nor does a lost link make it unlimited"
 
 
-def test_a_root_that_can_take_in_nothing_stops_the_outbox_and_no_heartbeat(world):
+def test_a_way_through_which_nothing_passes_stops_the_outbox_and_no_heartbeat(world):
     query = world.install()
-    world.run(1.0)
-    world.peers["root"].takes_in(0.0)
-    world.run(10.0)
+    carries(world, "a", "root", 0.0)
+    world.run(5.0)
     assert world.peers["c"].way_capacity(query).is_shut
     assert world.peers["c"].room_bytes(query) == 0
     before = world.peers["c"].heartbeat_count()
     world.run(20.0)
     assert world.peers["c"].heartbeat_count() >= before + 9
     assert not world.peers["c"].is_silent("a")
-    world.peers["root"].takes_in(None)
-    world.run(10.0)
+    carries(world, "a", "root", 8_000.0)
+    world.run(5.0)
+    assert world.peers["c"].room_bytes(query) > 0
 
 
 def test_what_dies_on_a_full_link_is_counted_and_lowers_what_is_told(world):

@@ -192,3 +192,24 @@ def test_what_was_spelled_out_is_held_when_its_sites_have_sent_groups():
     later = maker.make(scoreboard, done_through=0, now_s=2.0)  # type: ignore[arg-type]
     assert (later.panes, later.extra, later.held) == ((), (), ((5, 5),))
     assert later.tells_several
+
+
+def test_bits_speak_of_several_updates_as_long_as_a_pane_has_several() -> None:
+    scoreboard = Boards()
+    maker = AckMaker("q", 1, RootConfig())
+    board = scoreboard.put(3, sites=8)
+    maker.note(board, scoreboard.held_in_part(board), expected=0xFF)
+    assert maker.make(scoreboard, done_through=0, now_s=1.0).tells_several  # type: ignore[arg-type]
+    board = scoreboard.boards[3] = PaneBoard(3)
+    maker.note(board, scoreboard.held_in_part(board), expected=0xFF)
+    assert not maker.make(scoreboard, done_through=0, now_s=2.0).tells_several  # type: ignore[arg-type]
+
+
+def test_once_there_are_as_many_as_an_acknowledgement_has_room_for_no_pane_is_begun() -> None:
+    scoreboard = Boards()
+    maker = AckMaker("q", 1, RootConfig(panes_per_ack_max=64, extras_per_ack_max=2))
+    for number in range(4):
+        board = scoreboard.put(number, sites=2)
+        maker.note(board, scoreboard.held_in_part(board), expected=0b111)
+    ack = maker.make(scoreboard, done_through=0, now_s=1.0)  # type: ignore[arg-type]
+    assert len(ack.extra) == 2

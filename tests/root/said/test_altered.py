@@ -183,3 +183,13 @@ def test_a_bound_that_changes_without_rows_is_a_revision() -> None:
     desk.hear(state(query, 1, of=LIFE, number=3, settings=((1, 0),)), now_s=31.0)
     desk.work(now_s=60.0)
     assert desk.newest(0).envelope.revision == 2, "and it is said once"
+
+
+def test_an_answer_is_revised_as_often_as_the_settings_of_its_own_window_say() -> None:
+    query = a_query()
+    desk = a_desk(query, a_book(query, (1, Settings(revise_every_s=100.0))), (), ())
+    assert answered(desk, query, kept=False).revision == 1
+    late = part(query, 0, 0, [2], of=LIFE, updates=((2, 2),), closed_at=2)
+    desk.receive(late, now_s=13.0)
+    desk.work(now_s=14.0)
+    assert desk.newest(0).envelope.revision == 2

@@ -2,16 +2,18 @@
 
 Each measure tells a part of it:
 
-- the *queue*: how fast it empties while something waits. True of the socket, which swallows some;
-- *TCP*: what the other kernel has acknowledged; a lower bound where the sender had no more;
+- the *queue*: how fast it empties while something waits. True of the socket, which may swallow all
+  of a pane at once: so the others bound it;
+- *TCP*: what the other kernel has acknowledged. Where the sender had no more it tells nothing: the
+  rate is that of some packets then, of a link of 400 kbit/s 480 Mbit/s at times;
 - a *marker*: what the neighbour itself has read. That is its word, so our own figures bound it: it
   counts for no less than TCP has delivered, and for no more than anything else has shown;
 - *delay*: that packets wait on the way, beyond our own queue. It takes a share off (``eased``).
 
-What was limited by its sender raises what is known and never lowers it. Where nothing new is
-measured, what was known last stays, through a lost link as well; while some data passes without any
-delay it grows slowly, as far as whoever sends may want it soon, until something shows better. A
-link that got wider would else never be found out by those who send less because it was narrow.
+Where nothing new is measured, what was known last stays, through a lost link as well; while some
+data passes without any delay it grows slowly, as far as whoever sends may want it soon, until
+something shows better. A link that got wider would else never be found out by those who send less
+because it was narrow.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ FRESH_S = 5.0
 """A figure of the queue or of TCP bounds what a neighbour says for so long."""
 DELAY_S_MAX = 2.0
 """Of packets on the way: as long as the own queue may be."""
+MARKED_S = 15.0
+"""What a marker has shown bounds the own queue for so long: the next one comes within that."""
 OWN_PART_MIN = 0.25
 """Of what the own queue shows, where no TCP is asked: a neighbour can't say less."""
 GROWS_BY = 0.05
@@ -51,7 +55,8 @@ class LinkCapacity:
         self._least = LeastDelay()
         self._delivery: tuple[Delivery, float] | None = None
         self._drained: tuple[float, float] | None = None
-        """Both with when they were told."""
+        self._marked: tuple[float, float] | None = None
+        """All with when they were told."""
         self._is_waiting = False
         self._used = Smoothed()
         self._used_bytes = 0
@@ -77,7 +82,7 @@ class LinkCapacity:
         self._is_waiting = queued_bytes > 0
         if bytes_per_s is not None:
             self._drained = bytes_per_s, now_s
-            self._follow(bytes_per_s, now_s=now_s)
+            self._follow(min(bytes_per_s, self._most_beyond(now_s)), now_s=now_s)
 
     def delivered(self, delivery: Delivery, *, now_s: float) -> None:
         """TCP, as its kernel was asked."""
@@ -86,9 +91,7 @@ class LinkCapacity:
         self._look(delivery.queueing_s, now_s=now_s)
         if was is not None and was[0].bytes_per_s == delivery.bytes_per_s:
             return  # the kernel keeps the last one until there is another
-        if delivery.is_limited or delivery.bytes_per_s <= 0.0:
-            self._raise_to(delivery.bytes_per_s, now_s=now_s)
-        else:
+        if delivery.bytes_per_s > 0.0 and not delivery.is_limited:
             self._follow(delivery.bytes_per_s, now_s=now_s)
 
     def marked(self, marked: Marked, *, now_s: float) -> None:
@@ -97,6 +100,7 @@ class LinkCapacity:
         if not marked.is_limited:
             rate = self._bounded(marked, now_s)
             if rate is not None:
+                self._marked = rate, now_s
                 self._follow(rate, now_s=now_s)
 
     def round_trip(self, rtt_s: float, *, now_s: float) -> None:
@@ -146,10 +150,23 @@ class LinkCapacity:
         lowest, highest = OWN_PART_MIN * (shown or 0.0), shown or self._known.value
         if delivery is not None:
             least_s, lowest = max(least_s, delivery.rtt_least_s), delivery.bytes_per_s
-            highest = highest if delivery.is_limited else delivery.bytes_per_s
+            if delivery.is_limited:
+                lowest = min(lowest, self._known.value or 0.0)
+            else:
+                highest = delivery.bytes_per_s
         if highest is None:
             return None
         return max(lowest, min(marked.bytes_per_s(rtt_least_s=least_s), highest))
+
+    def _most_beyond(self, now_s: float) -> float:
+        """What was shown of the way behind the socket bounds what the socket has taken."""
+        delivery, marked = self._fresh_delivery(now_s), self._marked
+        most = float("inf")
+        if delivery is not None and delivery.bytes_per_s > 0.0 and not delivery.is_limited:
+            most = delivery.bytes_per_s
+        if marked is not None and 0.0 <= now_s - marked[1] <= MARKED_S:
+            most = min(most, marked[0])
+        return most
 
     def _fresh_delivery(self, now_s: float) -> Delivery | None:
         known = self._delivery

@@ -132,7 +132,8 @@ class Link:
         if self.load_is_told:
             self.handed_bytes += byte_count
             self._room.handed(query, byte_count)
-        return self.markers.due(query, now_s=now_s)
+        ahead_bytes = self.queued_bytes + max(self.handed_bytes, byte_count)
+        return self.markers.due(query, ahead_bytes=ahead_bytes, now_s=now_s)
 
     @property
     def one_way_s(self) -> float:
@@ -171,7 +172,6 @@ class Link:
         return was_filled and not self.is_filled
 
     def _measure(self, load: LinkLoad, *, now_s: float) -> None:
-        self.markers.told(load.queued_bytes)
         self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
         if load.delivery is not None:
             self.capacity.delivered(load.delivery, now_s=now_s)

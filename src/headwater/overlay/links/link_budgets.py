@@ -23,8 +23,11 @@ CONTROL_SHARE_MAX = 0.2
 BEAT_SHARE = 0.5
 """Of control's share, for heartbeats; the rest is for acknowledgements, states and commands."""
 BEAT_WIRE_BYTES = 300
-"""What a heartbeat with the signs of a few roots takes, and the acknowledgement by TCP of the one
-that comes back, conservatively."""
+"""What a heartbeat with the signs of up to two roots takes, and the acknowledgement by TCP of the
+one that comes back, conservatively."""
+FREE_SIGNS = 2
+SIGN_BYTES = 28
+"""What the sign of each further root adds."""
 BEAT_S_MAX = 5.0
 """The longest interval to which heartbeats are stretched: signs of roots travel with them, over
 several links, and must not look old."""
@@ -53,14 +56,16 @@ class LinkBudgets(msgspec.Struct, frozen=True):
         known = [one for one in (self.agent, self.to.get(site)) if one is not None]
         return min(known, default=None)
 
-    def beat_every_s(self, neighbours: Iterable[str]) -> float:
+    def beat_every_s(self, neighbours: Iterable[str], *, signs: int = FREE_SIGNS) -> float:
         """How far apart heartbeats must be so that they stay within their part of control's share,
-        on every link and on all together; at most ``BEAT_S_MAX``."""
+        on every link and on all together; at most ``BEAT_S_MAX``. ``signs`` of roots are in
+        each."""
         names = list(neighbours)
         share = self.control_share_max * BEAT_SHARE
-        needed_s = [BEAT_WIRE_BYTES / (self.to[one] * share) for one in names if one in self.to]
+        beat_bytes = BEAT_WIRE_BYTES + max(0, signs - FREE_SIGNS) * SIGN_BYTES
+        needed_s = [beat_bytes / (self.to[one] * share) for one in names if one in self.to]
         if self.agent is not None:
-            needed_s.append(len(names) * BEAT_WIRE_BYTES / (self.agent * share))
+            needed_s.append(len(names) * beat_bytes / (self.agent * share))
         return min(max(needed_s, default=0.0), BEAT_S_MAX)
 
     def require_enough(self, sites: Iterable[str], *, link_count: int) -> None:

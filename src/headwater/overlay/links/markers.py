@@ -30,12 +30,12 @@ class Markers:
         """The neighbour knows markers."""
         self._sent_s: float | None = None
         """When the one under way was; None: none is."""
-        self._ahead_bytes: int | None = None
-        """Before it, as the driver told first; None: not told yet."""
+        self._ahead_bytes = 0
+        """Before it, encoded: what waited, and what was handed over just before."""
         self._k_s = 0.0
         self._handed_bytes = 0
         self._since_s: float | None = None
-        """From when on they were handed over."""
+        """When the marker before left, behind which they are; None: there was none."""
         self._pause_s = 0.0
         self._next_s = float("-inf")
         self._seen = 0
@@ -52,22 +52,20 @@ class Markers:
             self._since_s = now_s
         self._handed_bytes += byte_count
 
-    def due(self, query: str, *, now_s: float) -> StreamMarker | None:
-        """What is to join data of this query, which were handed over just now."""
+    def due(self, query: str, *, ahead_bytes: int, now_s: float) -> StreamMarker | None:
+        """What is to join data of this query, which were handed over just now; with them so many
+        bytes go before it. What the kernel has taken of former ones is not known: a marker tells a
+        little too little then, which TCP corrects."""
         self._give_up(now_s)
         since_s = now_s if self._since_s is None else self._since_s
         is_enough = self._handed_bytes >= AHEAD_BYTES_MIN or now_s - since_s >= EVERY_S_MAX
         if not is_enough or not self._is_known or self._sent_s is not None or now_s < self._next_s:
             return None
         self._number = self._number % NUMBER_MAX + 1
-        self._sent_s, self._ahead_bytes, self._k_s = now_s, None, max(0.0, now_s - since_s)
-        self._handed_bytes, self._since_s = 0, None
+        self._sent_s, self._ahead_bytes = now_s, ahead_bytes
+        self._k_s = max(0.0, now_s - since_s)
+        self._handed_bytes, self._since_s = 0, now_s
         return StreamMarker(self._number, query)
-
-    def told(self, queued_bytes: int) -> None:
-        """By the driver: the first word after a marker tells what lay before it."""
-        if self._sent_s is not None and self._ahead_bytes is None:
-            self._ahead_bytes = queued_bytes
 
     def hear(self, beat: Heartbeat, *, now_s: float) -> Marked | None:
         """What the neighbour's word on the one that is under way shows."""
@@ -77,7 +75,7 @@ class Markers:
             return None
         self._sent_s, self._pause_s = None, 0.0
         t_s = max(0.0, now_s - sent_s - beat.marker_held_s)
-        return Marked(self._ahead_bytes or 0, self._k_s, t_s)
+        return Marked(self._ahead_bytes, self._k_s, t_s)
 
     def read(self, marker: StreamMarker, *, now_s: float) -> None:
         """One of the neighbour's has come, behind its data."""

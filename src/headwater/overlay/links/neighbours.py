@@ -20,7 +20,7 @@ from headwater.overlay.links.link import PROGRESS_BEATS, PROGRESS_BEATS_PER_LEVE
 from headwater.overlay.messages import BeatContent, Heartbeat
 from headwater.overlay.outputs import CONTROL, Dial, Hangup, Transmit
 from headwater.overlay.ways.pulse_turns import PulseTurns
-from headwater.overlay.ways.root_pulses import RootWay
+from headwater.overlay.ways.root_pulses import PULSES_MAX, RootWay
 
 BEAT_BYTES = 160
 """About what a heartbeat takes on the wire: message, frame, TLS record and TCP header."""
@@ -248,7 +248,8 @@ class Neighbours:
     def beat(self, content: BeatContent, *, now_s: float) -> None:
         """A heartbeat for everybody."""
         links = list(self.links_up())
-        self._budget_s = self.budgets.beat_every_s(link.site for link in links)
+        signs = min(len(content.roots), PULSES_MAX)
+        self._budget_s = self.budgets.beat_every_s((link.site for link in links), signs=signs)
         self._beat_s = now_s
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         for link in links:

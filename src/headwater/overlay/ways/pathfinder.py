@@ -150,10 +150,6 @@ class Pathfinder:
         """What a heartbeat tells of the roots."""
         return self._pulses.say(now_s=now_s)
 
-    def takes_in(self, bytes_per_s: float | None) -> None:
-        """What this peer can take in as a root, for all that is told of the way to it."""
-        self._pulses.takes_in = bytes_per_s
-
     def seed_clock(self, root: str, clock_s: float, *, age_s: float, now_s: float) -> None:
         """A message of this age told what the clock of this root showed."""
         self._pulses.seed(self._roster.ordinal_of[root], clock_s, age_s=age_s, now_s=now_s)

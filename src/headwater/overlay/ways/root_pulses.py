@@ -66,8 +66,7 @@ class RootPulse(msgspec.Struct, frozen=True, array_like=True):
     told later counts. A root that starts anew may have another clock, and what others remember of
     the former one would go round among them for ever."""
     carries: float | None = None
-    """What the sender's way to the root carries, in bytes a second, with what the root itself can
-    take in; None: not known."""
+    """What the sender's way to the root carries, in bytes a second; None: not known."""
 
 
 class RootWay(msgspec.Struct, frozen=True, order=True):
@@ -106,8 +105,6 @@ class RootPulses:
         """By root: what was last said of it; None: nothing yet."""
         self._unsaid: dict[int, int] = {}
         """By root: how often nothing was said of it."""
-        self.takes_in: float | None = None
-        """What this peer, where it is a root, can take in: bytes a second; None: not known."""
         self._votes: dict[int, ClockVotes] = {}
         """On the clocks of all roots but this peer itself."""
         self._own: frozenset[int] = frozenset()
@@ -221,8 +218,7 @@ class RootPulses:
         )
 
     def _find(self, root: int, now_s: float) -> list[RootWay]:
-        own = [RootWay(now_s, carries=self.takes_in)]
-        return own if root in self._own else self._ways_to(root, now_s)
+        return [RootWay(now_s)] if root in self._own else self._ways_to(root, now_s)
 
     def clock_of(self, root: int, *, now_s: float) -> RootClock | None:
         if root in self._own:
