@@ -54,6 +54,8 @@ class PlainHost:
     """Stands where a ``SiteHost`` stands, for all sites of a process."""
 
     def __init__(self, *, look_every_s: float = LOOK_EVERY_S) -> None:
+        self.spark = None
+        """Nothing is computed of what is asked of cubes."""
         self._queries: dict[str, Query] = {}
         self._inboxes: dict[str, Inbox] = {}
         self._epochs: dict[tuple[str, str], int] = {}

@@ -39,6 +39,7 @@ class Host:
     def __init__(self) -> None:
         self.queries: dict[str, Query] = {}
         self.inboxes: dict[str, Any] = {}
+        self.spark: Any = None
 
     def install(self, query: Query) -> None:
         self.queries[str(query.id)] = query

@@ -44,10 +44,12 @@ def test_it_is_asked_once_for_a_frame(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 def test_what_the_command_says_is_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     commands(monkeypatch, code=2, out="")
-    with pytest.raises(ResultsUnreadable, match="not answered: headwater: it was refused"):
+    with pytest.raises(
+        ResultsUnreadable, match="got what the command says: headwater: it was refused"
+    ):
         asked_stream(ASKED)
     commands(monkeypatch, out='{"estimate":{}}\n')
-    with pytest.raises(ResultsUnreadable, match="no answer"):
+    with pytest.raises(ResultsUnreadable, match="got none"):
         asked_stream(ASKED)
 
 

@@ -164,11 +164,16 @@ class SiteQuestions:
     def _contained(self, query: Query, ask: Ask) -> tuple[Query, CubePart]:
         """The stream, and how the question is computed of it. Raises ``HeadwaterError``."""
         if not self._live(ask.stream):
-            raise HeadwaterError(f"stream {ask.stream} is not installed here")
+            raise HeadwaterError(
+                f"stream {ask.stream}: it is not installed here; ask about one that runs"
+            )
         stream = self._book.query(ask.stream)
         if ask.estimates:
             if not query.reads_as(stream):  # or it would count what whoever asks may not read
-                raise HeadwaterError(f"stream {ask.stream} reads another source than the estimate")
+                raise HeadwaterError(
+                    f"stream {ask.stream}: wanted an estimate of its own source, got one that "
+                    "reads another source"
+                )
             return stream, CubePart("", None, query.window.pane_us // stream.window.pane_us)
         return stream, subsume(query, stream)
 
@@ -202,7 +207,10 @@ class SiteQuestions:
 
         def compute(sql: str, rows: pa.Table) -> pa.Table:
             if self._spark is None:
-                raise HeadwaterError("this site has no Spark to compute conditions with")
+                raise HeadwaterError(
+                    f"question {query.id}: wanted a Spark to compute conditions with, and this "
+                    "site has none; ask without WHERE and computed keys"
+                )
             left_s = max(0.1, deadline_s - time.monotonic())
             return self._spark.computed(query, sql, rows, job_s_max=left_s)
 

@@ -99,7 +99,10 @@ def _request(
     select: str, since: str | None, from_: str | None, to: str | None, sites: str, logs: bool
 ) -> AskRequest:
     if (since is None) == (from_ is None):
-        raise ConfigurationError("ask: wanted --since or --from, which say about when; give one")
+        got = "neither" if since is None else "both"
+        raise ConfigurationError(
+            f"ask: wanted --since or --from, which say about when, got {got}; give one"
+        )
     since_us = None if since is None else _length_us(since)
     return AskRequest(
         select=select,

@@ -52,7 +52,7 @@ class Period(msgspec.Struct, frozen=True):
     def why(self, waited_s: float) -> Why | None:
         """What it lacks; None: it fits. ``waited_s``: as it was a period ago. What waits and gets
         less is what came before the step that made it so, and no reason for another."""
-        if self.way is None or self.way < 1.0:
+        if self.way is None:
             return None
         if self.need > self.way:
             return Why.BUDGET if self.is_budget else Why.CAPACITY

@@ -32,9 +32,11 @@ def asked_stream(options: Mapping[str, str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         words = done.stderr.strip()[-WORDS_SHOWN:]
-        raise ResultsUnreadable(f"headwater: the question was not answered: {words}")
+        raise ResultsUnreadable(
+            f"headwater: wanted an answer to the question, got what the command says: {words}"
+        )
     events = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
     answers = [event for event in events if "header" in event]
     if not answers:
-        raise ResultsUnreadable("headwater: the question has no answer")
+        raise ResultsUnreadable("headwater: wanted an answer to the question, got none")
     return str(answers[0]["header"]["stream"])

@@ -126,7 +126,10 @@ class HeadwaterResults(DataSource):  # type: ignore[misc]
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         if "ask" in self.options:
-            raise ResultsUnreadable("headwater: a question is asked once; read it as a batch")
+            raise ResultsUnreadable(
+                "headwater: option 'ask' is for batch reads, and this is a stream: a question is "
+                "asked once; name a 'stream' instead"
+            )
         request = _request(self.options)
         if request.mode == "newest":
             raise ResultsUnreadable(

@@ -61,7 +61,10 @@ class AskedRows:
         """The files of a former answer, to be removed."""
         number = self._queries.number(question)
         if number is None:
-            raise StoreError(f"question {question}: it was removed before it was answered")
+            raise StoreError(
+                f"question {question}: wanted its record, got none: it was removed before it was "
+                "answered"
+            )
         loose = self._manifest.all("DELETE FROM parts WHERE query = ? RETURNING segment", (number,))
         files = dict[str, int]()
         now_s = self._clock()

@@ -101,7 +101,7 @@ class CubeSlices:
     def _slice(self, stream: str, first: int, last: int) -> CubeSlice:
         number = self._queries.number(stream)
         if number is None:
-            raise StoreError(f"stream {stream}: the cube has nothing of it")
+            raise StoreError(f"stream {stream}: wanted its panes, the cube has nothing of it")
         record = self._queries.record(stream)
         (kept_from,) = self._manifest.one("SELECT kept_from FROM queries WHERE id = ?", (number,))
         there = self._manifest.all(
