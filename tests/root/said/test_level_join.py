@@ -246,3 +246,16 @@ def test_a_late_update_of_a_coarse_pane_revises_it() -> None:
     desks.work(45.0)
     assert desks.level.newest(0).envelope.revision == 2
     assert 299 in desks.rows()
+
+
+def test_a_site_that_declines_the_rest_of_a_finer_pane_is_missing_and_stays_covered() -> None:
+    desks = Desks()
+    desks.fine(0, 1, now_s=31.0)
+    gone = Declined(1, 1, Reason.FAILED)
+    desks.full.hear(state(FULL, 0, of=LIFE, number=5, declined=(gone,)), now_s=31.0)
+    desks.coarse(2, now_s=31.0)
+    desks.work(41.0)
+    envelope = desks.level.newest(0).envelope
+    assert [one.site for one in envelope.missing] == ["s0"]
+    assert not envelope.exact
+    assert envelope.covered == 3

@@ -60,7 +60,9 @@ class Series:
         """Sites of which anything is known."""
         self.rows = bitset.union(board.has_rows_of for board in self.boards)
         self.covered = self._all_of(board.covered & board.taking for board in self.boards)
-        self.in_whole = self._all_of(board.in_whole & board.taking for board in self.boards)
+        self.in_whole = self._all_of(
+            board.in_whole & board.taking & ~board.declined for board in self.boards
+        )
         self.done = self._all_of(self._done(board) for board in self.boards)
         """Sites of which nothing more is awaited, as far as is known."""
         self.damaged = bitset.union(board.damaged for board in self.boards)
