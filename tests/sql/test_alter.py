@@ -29,6 +29,15 @@ def test_each_option_of_a_stream_can_be_altered_or_says_why_not() -> None:
         ("deadline = '9 s'", "answer = 'complete'", "answer = 'complete'"),
         ("weight = 2", "budget = '80 kbit/s'", "budget = '80 kbit/s', weight = 2"),
         ("budget = '80 kbit/s', weight = 2", "budget = 'none'", "weight = 2"),
+        ("finally = 'bounded', degrade = 'a'", "degrade = 'none'", ""),
+        (
+            "error = '1 %', finally = 'exact', degrade = 'a'",
+            "error = 'none'",
+            "finally = 'exact', degrade = 'a'",
+        ),
+        ("finally = 'exact', degrade = 'a'", "degrade = 'none'", "finally = 'exact'"),
+        ("error = '1 %', finally = 'enough'", "error = 'none'", "finally = 'enough'"),
+        ("degrade = 'a'", "degrade = 'none', finally = 'exact'", "finally = 'exact'"),
     ],
 )
 def test_what_is_not_named_stays_but_for_what_it_makes_meaningless(

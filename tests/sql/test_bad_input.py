@@ -225,11 +225,11 @@ ERRORS = {
     ),
     "zero": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
-        "0 % of total", "wanted a number above 0", "got 0",
+        "0 % of total", "wanted a number above 0", "got '0 % of total'",
     ),
     "a negative number": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",
-        "-5", "wanted a number above 0", "got -5",
+        "-5", "wanted a number above 0", "got '-5'",
     ),
     "no number": (
         "SELECT domain, count(*) AS n FROM access GROUP BY {W}, domain",

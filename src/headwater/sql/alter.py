@@ -10,12 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
 from headwater.plan.altered.dealing import dealing_as
 from headwater.plan.altered.settings import Settings
+from headwater.plan.degrading.companion import plain_fault
+from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
 from headwater.sql.compile import compile_statements
+from headwater.sql.degrade.companions import coarse_lengths_of
+from headwater.sql.read.answering import ENOUGH
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import Option, StreamStatement, read_statements
 
@@ -34,6 +39,9 @@ ALTERABLE = (
 NONE = "none"
 """As an error: nothing is kept back any more. As a budget: there is none. As degrade: nothing is
 given up."""
+ENDED_BY_NONE = ("error", "budget", "degrade")
+_KEEPS_BACK = {"error", "degrade"}
+"""By which there is something of which ``finally`` says what becomes of it."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
 NOT_ALTERABLE: Mapping[str, str] = {
     "window": "another window is another question",
@@ -101,15 +109,23 @@ def merged_options(present: Written, options: Sequence[Option]) -> Written:
         replaced = _REPLACES.get(option.name, ())
         if option.name == "answer" and word == "complete":
             replaced = ("deadline", "staleness")
-        if option.name == "error" and word == NONE:
-            del found["error"]
-            replaced = ("finally",)
-        if option.name in ("budget", "degrade") and word == NONE:
+        if option.name in ENDED_BY_NONE and word == NONE:
             del found[option.name]
         for name in replaced:
             if name not in named:
                 found.pop(name, None)
+    ended = [option.name for option in options if option.name not in found]
+    if "finally" not in named and not found.keys() & _KEEPS_BACK:
+        _drop_finally(found, ended)
     return _ordered(found)
+
+
+def _drop_finally(found: dict[str, str], ended: Collection[str]) -> None:
+    """Where nothing is kept back any more. What is enough stays so, and 'exact' is with a degrade
+    that may come back."""
+    word = found.get("finally", "").strip("'\"").strip().lower()
+    if ("error" in ended and word != ENOUGH) or ("degrade" in ended and word == Finally.BOUNDED):
+        found.pop("finally", None)
 
 
 def settings_with(
@@ -124,6 +140,8 @@ def settings_with(
             "`finally` can't change while a stream runs under a fidelity: windows were final by "
             f"it; {NEW_STREAM}"
         )
+    if found is not None:
+        _check_levels(query, found)
     if found is not None and _names(found) != _names(query):
         raise QueryRefused(
             f"{query.id}: wanted an error of a sketch only where there was one at the start, since "
@@ -135,6 +153,40 @@ def settings_with(
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
     return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
+
+
+def _check_levels(query: Query, found: Query) -> None:
+    """Streams of coarser panes were installed with it, or not: settings make none, and change
+    none. Raises ``QueryRefused``."""
+    fault = _levels_fault(query, found)
+    if fault is not None:
+        raise QueryRefused(f"{query.stream}: {fault}; {NEW_STREAM}")
+
+
+def _levels_fault(query: Query, found: Query) -> str | None:
+    has, asked = coarse_lengths_of(query), coarse_lengths_of(found)
+    if asked not in ([], has):
+        return (
+            "each length of coarsen(time, …) is a stream beside it, installed with it, and other "
+            f"settings install none; wanted {_levels_text(has)}, got {_levels_text(asked)}"
+        )
+    if asked and _follows(found) != _follows(query):
+        return f"`finally` can't change beside {_levels_text(has)}, which was installed with it"
+    if has and not asked and (found.degrades is not None or plain_fault(found) is not None):
+        return (
+            f"wanted no error and no threshold in the place of {_levels_text(has)}, with which it "
+            "was installed"
+        )
+    return None
+
+
+def _levels_text(lengths: Sequence[int]) -> str:
+    shown = ", ".join(map(duration_text, lengths))
+    return f"coarsen(time, {shown})" if lengths else "degrade without it"
+
+
+def _follows(query: Query) -> bool:
+    return query.degrades is not None and query.degrades.follows
 
 
 def compiled_with(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from changed_query import changed
-from tests.agent.control.test_parts import BY_ONE, Agents, run_with
+from tests.agent.control.test_parts import BY_ONE, SELECT, SOURCE, Agents, run_with
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control import install, operator_client
@@ -108,6 +108,30 @@ def test_no_other_stream_is_removed_than_was_asked_for(tmp_path: Path) -> None:
         await agents.until_all_know("pages")
         with pytest.raises(HeadwaterError, match="asked for was 'pages'; nothing is signed"):
             await remove_stream(asked_through(agents, other), "pages", agents.world.operator)
+
+    run_with(tmp_path, story)
+
+
+LEVELLED = f"""{SOURCE}
+CREATE STREAM pages WITH (degrade = 'coarsen(time, 30 s, 1 minute)') AS {SELECT};"""
+
+
+def test_a_stream_with_levels_is_removed_with_them_and_with_nothing_else(tmp_path: Path) -> None:
+    def far(prepared: api.Prepared) -> api.Prepared:
+        *others, last = map(removal_in, prepared.words)
+        named = msgspec.structs.replace(last.id, counter=last.id.counter + 100)
+        other = msgspec.structs.replace(last, id=named)
+        words = tuple(map(command_word, (*others, other)))
+        return msgspec.structs.replace(prepared, words=words)
+
+    async def story(agents: Agents) -> None:
+        await agents.run("hub", LEVELLED)
+        await agents.until_all_know("pages", "pages_1_minute", "pages_30_seconds")
+        with pytest.raises(HeadwaterError, match="nothing is signed"):
+            await remove_stream(asked_through(agents, far), "pages", agents.world.operator)
+        reply = await agents.remove("hub", "pages")
+        assert "pages_30_seconds@" in reply["removed"]
+        await agents.until_all_know()
 
     run_with(tmp_path, story)
 

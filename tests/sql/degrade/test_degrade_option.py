@@ -99,7 +99,7 @@ def test_a_site_that_can_not_do_an_operator_declines_the_stream() -> None:
         ("coarsen(time, 5 kg)", "'5 kg' is no length of time"),
         ("coarsen(time, 6 s)", "coarse ones are 5 seconds, 10 seconds"),
         ("coarsen(time, 1 s)", "coarse ones are 5 seconds, 10 seconds"),
-        ("coarsen(time, 10 s, 5 s)", "the mildest first"),
+        ("coarsen(time, 10 s, 5 s)", "each length once, the shortest first"),
         ("coarsen(url, concat(url, ms))", "of `url` alone, got columns ms, url"),
         ("coarsen(url, 7)", "of `url` alone, got columns none"),
         ("coarsen(url, concat(url, uuid()))", "always gives the same, got `uuid`"),

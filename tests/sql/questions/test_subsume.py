@@ -132,6 +132,20 @@ def test_streams_whose_panes_are_of_another_kind_are_not_asked(stream: Query, mi
     assert missing in why
 
 
+def test_the_levels_of_a_stream_are_not_asked_for_most_of_their_panes_are_empty() -> None:
+    full, level = compile_statements(
+        f"{SOURCE} CREATE STREAM s WITH (degrade = 'coarsen(time, 30 s)') AS "
+        "SELECT domain, count(*) AS n FROM requests GROUP BY window(at, '10 seconds'), domain;",
+        root="home",
+        installer="home",
+        next_counter=1,
+        now_us=NOW_US,
+    )
+    question = asked("SELECT count(*) FROM requests")
+    assert "sites sent in the place of finer ones" in (why_not(question, level) or "")
+    assert "may give up something" in (why_not(question, full) or "")
+
+
 def test_having_order_and_limit_of_an_answer_do_not_count() -> None:
     """Cubes lie before them, and so do the root's finishing columns."""
     having = compiled(HITS.replace("n > 3", "n > 1000"))

@@ -23,7 +23,8 @@ from headwater.plan.altered.dealing import undealt
 from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX, Settings
 from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Alter, Command, Install
-from headwater.plan.query import Query
+from headwater.plan.degrading.companion import LEVELS_MAX, is_level_name
+from headwater.plan.query import Query, QueryId
 from headwater.sql.alter import file_with, merged_options, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements
@@ -68,13 +69,24 @@ async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
     """End a stream everywhere."""
     reply = await ask(api.PREPARE_REMOVAL, {"stream": stream})
     removals = [removal_in(word) for word in msgspec.convert(reply, api.Prepared).words]
+    whole = [one.id for one in removals if one.id.name == stream]
     for removal in removals:
-        if removal.id.name != stream and not removal.id.name.startswith(f"{stream}_part_"):
+        if not _is_of(removal.id, stream, whole):
             raise HeadwaterError(
                 f"the agent wants {removal.id} removed, asked for was {stream!r}; nothing is signed"
             )
     await _give(ask, api.GiveRequest(removals=tuple(_signed(signature, one) for one in removals)))
     return api.RemoveReply(", ".join(str(removal.id) for removal in removals))
+
+
+def _is_of(id_: QueryId, stream: str, whole: Collection[QueryId]) -> bool:
+    """It is the stream, a part of it, or one of its levels, which have the numbers after it."""
+    if id_.name == stream or id_.name.startswith(f"{stream}_part_"):
+        return True
+    return is_level_name(id_.name, stream) and any(
+        one.installer == id_.installer and 0 < id_.counter - one.counter <= LEVELS_MAX
+        for one in whole
+    )
 
 
 async def alter_stream(

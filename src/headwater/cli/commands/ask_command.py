@@ -120,7 +120,9 @@ def _length_us(text: str) -> int:
 
     found = duration_us(text)
     if not found:
-        raise ConfigurationError(f"--since: wanted a length of time (7d, 2h, 90 s), got {text!r}")
+        raise ConfigurationError(
+            f"--since: wanted a length of time above 0 (7d, 2h, 90 s), got {text!r}"
+        )
     return found
 
 

@@ -243,9 +243,10 @@ def alter(
     output: ListingOutput = None,
 ) -> None:
     """Change settings of a stream that runs, from a window on: error, finally, deadline, staleness,
-    answer, revise_every.
+    answer, revise_every, budget, weight, degrade.
 
-    It goes on under its id; what is not named stays as it is. error = 'none' ends an error.
+    It goes on under its id; what is not named stays as it is. error = 'none' ends an error; budget
+    and degrade have 'none', too.
     """
     print_altered(altered(federation, at, stream, settings), stream, output)
 

@@ -23,6 +23,7 @@ from msgspec import Meta
 
 from headwater.algebra.bounds import Name
 from headwater.algebra.remainders.tolerance import Finally
+from headwater.plan.durations import duration_us
 
 if TYPE_CHECKING:
     from headwater.plan.query import Query
@@ -67,6 +68,23 @@ class Companion(msgspec.Struct, frozen=True):
         'coarsen(time) to 5 s'
         """
         return f"{self.operator} to {self.text}"
+
+
+def level_name(stream: str, text: str) -> str:
+    """
+    >>> level_name("hits", "5 seconds")
+    'hits_5_seconds'
+    """
+    return f"{stream}_{text.replace(' ', '_')}"
+
+
+def is_level_name(name: str, stream: str) -> bool:
+    """
+    >>> is_level_name("hits_5_seconds", "hits"), is_level_name("hits_of_shops", "hits")
+    (True, False)
+    """
+    length, named = name.removeprefix(f"{stream}_"), name.startswith(f"{stream}_")
+    return named and duration_us(length.replace("_", " ")) is not None
 
 
 def fine_panes(full: Query, companion: Query, pane: int) -> range:
@@ -120,6 +138,10 @@ def plain_fault(query: Query) -> str | None:
         return "windows of numbers, and records by age"
     if query.ends or query.wants_past or query.begin_pane is None or query.ends_at is not None:
         return "inputs that end, an extent, or a begin in the past"
-    if query.tolerates is not None or isinstance(query.rounds, int) or query.demanded is not None:
-        return "an error, a threshold, rounds or a demand beside it"
+    if query.tolerates is not None:
+        return "an error or a threshold beside it"
+    if isinstance(query.rounds, int):
+        return "groups that leave early, as under a staleness (a deadline does without)"
+    if query.demanded is not None:
+        return "a demand (fidelity) beside it"
     return None

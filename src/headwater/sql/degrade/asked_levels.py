@@ -54,13 +54,15 @@ def _coarsen_time(options: Options, asked: Asked, stream: Degradable) -> Operato
                 f"that those of all sites fit together; got '{text[:60]}'",
             )
         lengths.append(length)
+    if lengths != sorted(set(lengths)):
+        raise _refused(options, asked, stream, "wanted each length once, the shortest first")
     return _made(options, asked, stream, OperatorKind.COARSEN_TIME, lengths)
 
 
 def _coarsen_key(options: Options, asked: Asked, stream: Degradable) -> Operator:
     key = _key(options, asked, stream)
     if len(asked.arguments) != 2:
-        raise _refused(options, asked, stream, f"wanted {OPERATORS['coarsen']}")
+        raise _refused(options, asked, stream, "wanted coarsen(key, expression)")
     try:
         expression = parse_expression(asked.arguments[1])
     except Exception as error:

@@ -12,7 +12,7 @@ import msgspec
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally
-from headwater.plan.degrading.companion import Companion, plain_fault
+from headwater.plan.degrading.companion import Companion, level_name, plain_fault
 from headwater.plan.degrading.degradation import OperatorKind
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
@@ -71,7 +71,7 @@ def companion(
     window, text = WindowSpec(length_us, length_us), duration_text(length_us)
     assert query.begin_pane is not None, "coarser panes are had with a begin"
     begin_us = query.window.pane_start_us(query.begin_pane)
-    name = f"{query.id.name}_{text.replace(' ', '_')}"
+    name = level_name(query.id.name, text)
     return msgspec.structs.replace(
         query,
         id=QueryId(name, query.id.installer, 0),

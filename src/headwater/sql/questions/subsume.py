@@ -109,6 +109,8 @@ def _kind_of(stream: Query) -> str | None:
         return "is answered in parts, by several roots"
     if stream.draw is not None:
         return "has not drawn all of its panes"
+    if stream.stands_for is not None:
+        return "has those panes alone that sites sent in the place of finer ones"
     if stream.degradation is not msgspec.UNSET:
         return "may give up something of its panes where the way is too narrow"
     if stream.program.first is not msgspec.UNSET:

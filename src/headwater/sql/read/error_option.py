@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 
 from msgspec import UNSET, UnsetType
 
@@ -81,6 +82,8 @@ def bound_of(options: Options, text: str, *, option: str = "error") -> ErrorBoun
             option, f"wanted a share of the total, as '0.1 % of total', got '{text.strip()[:60]}'"
         )
     number = float(found["number"])
+    if not 0.0 < number < inf:
+        raise options.refused(option, f"wanted a number above 0, got '{text.strip()[:60]}'")
     form = ErrorForm.TOTAL if found["total"] else ErrorForm.VALUE
     try:
         if found["share"]:
