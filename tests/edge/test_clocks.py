@@ -254,6 +254,36 @@ def test_what_a_clock_had_sealed_before_it_was_set_back_is_never_exact():
     assert site.told[-1].damaged == (damaged,)
 
 
+def test_nothing_is_sealed_by_a_clock_that_shows_less_than_is_believed():
+    """Nobody knows yet whether it stays so: what comes by it may be in time."""
+    site = desk()
+    poll(site, 40.0)
+    sealed = record(site).sealed_through
+    site.edge.doubt_clock(30.0)
+    for second in range(42, 61, 2):
+        poll(site, float(second))
+    assert record(site).sealed_through == sealed
+    assert record(site).closed_through == 5, "what is closed may yet be revised"
+
+
+def test_what_a_clock_shows_that_is_right_again_holds_up_no_seal():
+    site = desk()
+    site.edge.doubt_clock(30.0)
+    poll(site, 40.0)
+    assert record(site).sealed_through <= 0
+    site.edge.doubt_clock(0.0)
+    poll(site, 42.0)
+    assert record(site).sealed_through == 2
+
+
+def test_a_query_that_comes_while_a_clock_is_doubted_seals_nothing_by_it_either():
+    site = desk(query=make_query(name="first"))
+    site.edge.doubt_clock(30.0)
+    site.edge.install(QUERY, now_s=0.0)
+    poll(site, 40.0)
+    assert record(site).sealed_through <= 0
+
+
 def test_what_is_sealed_in_steps_by_the_end_of_input_is_not_doubted_by_the_clock():
     """One pane a cut: the seal of the end comes in as many steps."""
     config = msgspec.structs.replace(CONFIG, panes_per_cut_max=1)

@@ -67,6 +67,16 @@ def test_a_second_step_to_the_same_time_is_doubted_as_the_first_was():
     assert wall.step_count == 2
 
 
+def test_what_a_clock_shows_less_than_is_believed_is_known_while_it_is_doubted():
+    wall = clock()
+    shown = [(0.0, -30.0), (2.0, 0.0), (4.0, 30.0), (6.0, -40.0), (66.0, -40.0)]
+    found = []
+    for now_s, ahead_s in shown:
+        wall.hear(ahead_s, now_s=now_s)
+        found.append(wall.behind_s)
+    assert found == [30.0, 0.0, 0.0, 40.0, 0.0]
+
+
 def test_drift_is_no_step():
     wall = clock()
     for second in range(0, 1000, 10):
@@ -119,6 +129,19 @@ def test_a_node_closes_by_the_clock_that_it_believes():
     assert node.edge.progress()[0].record.closed_through == 9_001
     kinds = [notice.kind for notice in effects_of(node, Notice)]
     assert [kind for kind in kinds if "clock" in kind] == ["clock steps", "clock was set"]
+
+
+def test_a_node_seals_nothing_by_a_clock_that_it_sees_set_back():
+    sealed = {}
+    for ahead_s in (0.0, -30.0):
+        node = make_node("s1")
+        for second in (200_000.0, 200_004.0, 200_008.0):
+            node.wall_clock(ahead_s, now_s=second)
+            node.batch_committed(BatchReport("hits", read_through_s=second), now_s=second)
+            node.tick(now_s=second)
+        assert node.is_clock_doubted == (ahead_s < 0.0)
+        sealed[ahead_s] = node.edge.progress()[0].record.sealed_through
+    assert sealed[-30.0] <= sealed[0.0] - 3, "of 10 s each"
 
 
 def test_a_site_that_is_greeted_as_a_later_life_takes_one_above_it_once():

@@ -59,6 +59,9 @@ FOUND = {
     1117: "where more spares came than can wait, none had ever waited long enough",
     20152: "the same",
     3100192: "the same",
+    4300060: "windows of numbers were sealed, for the checker, by what was there before the query",
+    4300167: "a liar's word was taken for another life of a site",
+    4300305: "panes were sealed by a clock that had just been set back",
 }
 """Seeds beyond those above that once failed."""
 

@@ -104,6 +104,7 @@ class Edge:
             ahead_s=self._watch.ahead_s,
             others_s=self._watch.others_s,
         )
+        state.belief.behind_s = self._watch.behind_s
         edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s)
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
@@ -175,6 +176,12 @@ class Edge:
         self._due_s, self._watch.ahead_s = None, ahead_s
         for edge in self._edges.values():
             edge.state.set_clock(ahead_s, now_s=now_s)
+
+    def doubt_clock(self, behind_s: float) -> None:
+        """The wall clock shows so much less than it is believed to, as yet."""
+        self._watch.behind_s = behind_s
+        for edge in self._edges.values():
+            edge.state.belief.behind_s = behind_s
 
     def clock_off_s(self) -> float:
         """How far this site's wall clock is ahead of the other sites', as it was last told."""

@@ -149,6 +149,7 @@ class Node:
         True where the node has changed its mind about what day it is."""
         was_doubted, before_s = self._clock.doubted_s, self._clock.ahead_s
         has_changed = self._clock.hear(ahead_s, now_s=now_s)
+        self.edge.doubt_clock(self._clock.behind_s)
         if has_changed:
             self.edge.set_clock(ahead_s, now_s=now_s)
             self._duties.set_clock(ahead_s)
@@ -156,10 +157,9 @@ class Node:
             self._effects.append(Notice("node", "clock was set", text))
             self._pass_on(now_s)
         elif self._clock.doubted_s not in (None, was_doubted):
-            text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s; it is believed "
-            self._effects.append(
-                Notice("node", "clock steps", text + "when it has stood for a while")
-            )
+            text = f"{self.site}: the wall clock shows {ahead_s - before_s:+.1f} s"
+            text += "; it is believed when it has stood for a while"
+            self._effects.append(Notice("node", "clock steps", text))
         return has_changed
 
     @property

@@ -9,6 +9,9 @@ a new distance is doubted until it has stood for ``settle_s``::
                           └──────┘ (not believed)  └── settle ──┤
     believed        ────────────────────────────────────────────┘ ...
 
+A seal is never taken back, and does not hurry: while the clock shows less than is believed, panes
+are sealed by what it shows (``behind_s``). Records are stamped by it, and may yet be in time.
+
 The first one is believed at once: there is no other.
 """
 
@@ -28,6 +31,11 @@ class WallClock:
         """How often it was set, believed or not."""
         self._settle_s = settle_s
         self._since_s = 0.0
+
+    @property
+    def behind_s(self) -> float:
+        """How far what it shows, and is not believed, is behind what is believed."""
+        return 0.0 if self.doubted_s is None else max(0.0, self.ahead_s - self.doubted_s)
 
     def hear(self, ahead_s: float, *, now_s: float) -> bool:
         """The wall clock is shown so far ahead. True where what is believed changes by it."""

@@ -100,6 +100,7 @@ class Books:
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.ages = ArrivalAges()
+        self.life_s = config.summary_life_s
         self.kept = 0
         """The number of the newest kept summary."""
         self.sealed_through = self.table.sealed_through
@@ -127,9 +128,11 @@ class Books:
             self.answers.mark(number)
 
     def note_age(self, summary: Summary) -> None:
-        """Where keys may leave before the close, sites go by how long that takes."""
+        """Where keys may leave before the close, sites go by how long that takes. None is carried
+        for longer than ``summary_life_s``: who says that one was, as a relay on the way can, counts
+        for no more."""
         if summary.lane is Lane.LIVE and self.query.round_count > 1:
-            self.ages = self.ages.with_(summary.age_s)
+            self.ages = self.ages.with_(min(summary.age_s, self.life_s))
 
     def notice(self, kind: str, text: str, *, count: int = 1) -> None:
         """Counted always, told at the first and then at every doubling."""

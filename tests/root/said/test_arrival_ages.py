@@ -10,7 +10,9 @@ from pane_kit import RootDesk, make_query, make_roster, whole
 
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.summary import Lane
+from headwater.overlay.message_rules import AGE_MAX_S
 from headwater.plan.query import Query
+from headwater.root.config import RootConfig
 from headwater.root.said.arrival_ages import ARRIVALS_MAX, ARRIVALS_MIN, ArrivalAges
 
 LIFE = 77
@@ -23,11 +25,13 @@ def a_query(*, rounds: int | msgspec.UnsetType = 4) -> Query:
     return msgspec.structs.replace(query, program=program, rounds=rounds)
 
 
-def told(query: Query, lane: Lane = Lane.LIVE) -> float | None:
+def told(
+    query: Query, lane: Lane = Lane.LIVE, *, slow_s: float = 9.0, every: int = 30
+) -> float | None:
     desk = RootDesk(query, make_roster(3), now_s=0.0)
     for pane in range(1, 31):
         summary = whole(query, pane, pane % 3, [pane], of=LIFE)
-        age_s = 9.0 if pane == 7 else 0.5
+        age_s = slow_s if pane % every == 7 else 0.5
         desk.receive(msgspec.structs.replace(summary, age_s=age_s, lane=lane), now_s=300.0)
     desk.work(now_s=320.0)
     return desk.acks[-1].travel_s
@@ -40,6 +44,12 @@ def test_an_acknowledgement_tells_how_old_all_but_a_few_live_summaries_were() ->
 def test_nothing_is_told_of_backlog_nor_where_nothing_leaves_early() -> None:
     assert told(a_query(), Lane.BACKLOG) is None
     assert told(a_query(rounds=msgspec.UNSET)) is None
+
+
+def test_who_forges_ages_sets_no_more_than_a_summary_may_be_carried_for() -> None:
+    life_s = RootConfig().summary_life_s
+    assert told(a_query(), slow_s=life_s / 2, every=10) == life_s / 2
+    assert told(a_query(), slow_s=AGE_MAX_S, every=10) == life_s
 
 
 @given(st.lists(st.floats(0.0, 1e6), max_size=250))

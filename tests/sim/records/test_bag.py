@@ -1,7 +1,13 @@
 from random import Random
 
+import msgspec
 import pytest
+from pane_kit import make_query
 
+from headwater.algebra.panes import MICROS
+from headwater.algebra.windows.sequence_grid import SequenceGrid
+from headwater.sim.check.number_truth import NumberTruth
+from headwater.sim.records.admits import DIVISOR, admitting
 from headwater.sim.records.bag import NOTHING, Bag, BagMerger
 from headwater.sim.world.event_queue import Clock, EventQueue
 from headwater.sim.world.log import Log, Workload
@@ -44,6 +50,21 @@ def test_a_log_is_the_same_however_often_it_is_looked_at() -> None:
     assert often.numbers == once.numbers
     assert often.times_us == once.times_us
     assert len(once) > 50
+
+
+def test_numbers_that_came_before_a_query_seal_no_window_of_it() -> None:
+    """A clock was set back: those before have the higher numbers, and nobody reads them for it."""
+    _, log = make_log(3, slot=1)
+    log.numbers, log.true_s = [1, 2, 3, 4], [1.0, 2.0, 50.0, 60.0]
+    log.times_us = [900 * MICROS, 901 * MICROS, 11 * MICROS, 12 * MICROS]
+    grid = SequenceGrid("lsn", disorder=5 * MICROS, lateness=5 * MICROS)
+    query = msgspec.structs.replace(make_query(), program=admitting(DIVISOR), sequence=grid)
+    truth = NumberTruth(log)
+    truth.first_read(query, 7, 2, 1)
+    assert not truth.has_reached(query, 1, true_s=100.0)
+    assert truth.has_reached(query, -3, true_s=100.0)
+    truth.first_read(query, 6, 0, 1)
+    assert truth.has_reached(query, 1, true_s=100.0), "an earlier life read them"
 
 
 def test_logs_of_a_federation_share_no_record_number() -> None:

@@ -41,6 +41,8 @@ class Belief:
         self._config = config
         self.others_s = others_s
         """How far the others' clocks are ahead of our steady one; None: not told."""
+        self.behind_s = 0.0
+        """By how much the wall clock shows less than it is believed to, as yet."""
         self.doubt_until_s = LONG_AGO_S
         self._left_s: float | None = None
         """The same of the clock by which the former process closed, had it gone on without a
@@ -63,18 +65,19 @@ class Belief:
 
     def closing_s(self, now_s: float) -> float | None:
         """The time by which panes are closed; None: none is."""
-        return self._limited(now_s, self._config.clock_tolerance_s)
+        return self._limited(self._time.of(now_s), now_s, self._config.clock_tolerance_s)
 
     def sealing_s(self, now_s: float) -> float | None:
-        """The time by which panes are sealed; None: none is."""
-        return self._limited(now_s, 0.0)
+        """The time by which panes are sealed; None: none is. What the wall clock shows counts
+        before it is believed, where it is less: records may come that are in time by it."""
+        behind_s = 0.0 if self._time.is_used else self.behind_s
+        return self._limited(self._time.of(now_s) - behind_s, now_s, 0.0)
 
-    def _limited(self, now_s: float, tolerance_s: float) -> float | None:
+    def _limited(self, own_s: float, now_s: float, tolerance_s: float) -> float | None:
         is_doubted = now_s < self.doubt_until_s
         known_s = self._left_s if is_doubted else self.others_s
         if is_doubted and known_s is None:
             return None
-        own_s = self._time.of(now_s)
         if self._time.is_used or known_s is None:
             return own_s
         return min(own_s, now_s + known_s + tolerance_s)

@@ -12,6 +12,8 @@ class ClockWatch:
         self._tolerance_s = tolerance_s
         self.ahead_s = 0.0
         """Of this site's wall clock."""
+        self.behind_s = 0.0
+        """By how much the wall clock shows less than it is believed to, as yet."""
         self.others_s: float | None = None
         """Of the others' clocks, in the middle, as a root last told; None: none has."""
         self._is_off = False

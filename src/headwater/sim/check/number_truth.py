@@ -77,13 +77,15 @@ class NumberTruth:
         return position if position < len(self._log.highs_us) else NOT_YET
 
     def has_reached(self, query: Query, pane: int, *, true_s: float) -> bool:
-        """Whether records that were there by then have sealed the pane, if all of them were read.
-        Of a number its pane alone is known, so one pane more is wanted."""
+        """Whether records that were there by then have sealed the pane, if all of them were read
+        that some life of the site reads of the query: with a clock that was set back, those before
+        it have the higher numbers. Of a number its pane alone is known, so one pane more is
+        wanted."""
         grid, window, log = query.numbers, query.window, self._log
         assert grid is not None, "only of numbers"
         bound_us = window.pane_end_us(pane) + grid.disorder + grid.lateness + window.pane_us
         return any(
             log.times_us[at] >= bound_us and log.true_s[at] <= true_s
-            for at in range(len(log))
+            for at in range(self.read_from(query), len(log))
             if at not in log.lost and admits(query, log.numbers[at])
         )
