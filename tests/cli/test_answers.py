@@ -259,4 +259,4 @@ def test_the_headline_says_what_error_was_asked_and_reached() -> None:
     missed = headline(header(0, exact=False, **kept_back(90.0, 80, is_kept=False)))
     assert "(3 % of total; asked: 1 % of total; NOT kept)" in missed
     text = headline(header(0, **kept_back(0.0, 0)))
-    assert "nothing kept back (error asked: hits 1 % of total), exact" in text
+    assert "nothing kept back (asked: hits 1 % of total), exact" in text

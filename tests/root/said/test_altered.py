@@ -165,7 +165,7 @@ def test_where_nothing_was_kept_back_it_states_what_was_asked() -> None:
     assert (column.asked, column.largest, column.share) == ("2 % of total", 0.0, 0.0)
     assert column.is_kept
     assert not nothing
-    assert list(nothing.all_lines()) == ["nothing kept back (error asked: n 2 % of total)"]
+    assert list(nothing.all_lines()) == ["nothing kept back (asked: n 2 % of total)"]
     assert list(stated_errors((), ()).all_lines()) == []
 
 

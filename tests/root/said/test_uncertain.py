@@ -123,6 +123,10 @@ def test_of_what_may_be_negative_neither_side_is_sure() -> None:
     assert found == UncertainCondition("n", "n > 100", rows=2, of=3, lacking=(88.0, 100.0))
 
 
+def test_what_can_not_be_negative_is_not_said_to_lack_rows_below_nothing() -> None:
+    assert near([101.0], ">", off=400.0) == UncertainCondition("n", "n > 100", 0, 1, (0.0, 100.0))
+
+
 def test_where_nothing_may_be_off_every_row_is_on_its_side() -> None:
     assert near([101.0], ">", off=0.0) is None
     assert near([], ">", off=12.0) == UncertainCondition("n", "n > 100", 0, 0, (88.0, 100.0))

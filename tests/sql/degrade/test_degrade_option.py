@@ -92,6 +92,8 @@ def test_a_site_that_can_not_do_an_operator_declines_the_stream() -> None:
         ("", "wanted operators, got ''"),
         ("drop(url)", "wanted operators, got 'drop(url)'"),
         ("sampel(url, 1/2)", "did you mean `sample`?"),
+        ("threshold(hits, 1 %", "got 'threshold(hits, 1 %'; write `threshold` with all its"),
+        ("shrink", "got 'shrink'; write `shrink` with all its brackets; operators: "),
         ("sample(url, 1/3)", "samples are halves of halves"),
         ("sample(url, 2/4)", "samples are halves of halves"),
         ("sample(url, 1/1)", "samples are halves of halves"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.byte_rate import rate_text
+from headwater.algebra.capacity.way_capacity import BUDGET
 from headwater.algebra.sets import bitset
 from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.plan.query import Query
@@ -28,10 +29,13 @@ def own_text(found: DegradeProgress) -> str:
     """
     >>> own_text(DegradeProgress(1, 2, "sample(url, 1/4) at level 1", "capacity", 9e3, 8e3, "fra"))
     'sample(url, 1/4) at level 1 (capacity), needs 72 kbit/s, way 64 kbit/s (to fra)'
+    >>> own_text(DegradeProgress(0, 2, "all is sent", "", 9e3, 1e4, BUDGET))
+    'all is sent, needs 72 kbit/s, way 80 kbit/s (its budget)'
     """
     why = f" ({found.why})" if found.why else ""
     way = "way not known" if found.way is None else f"way {rate_text(found.way)}"
-    to = f" (to {found.narrowest})" if found.narrowest and found.way is not None else ""
+    narrowest = "its budget" if found.narrowest == BUDGET else f"to {found.narrowest}"
+    to = f" ({narrowest})" if found.narrowest and found.way is not None else ""
     left = ", ".join(f"{100.0 * one:.0f} %" for one in found.left)
     leaves = f", steps leave {left}" if left else ""
     return f"{found.text}{why}, needs {rate_text(found.need)}, {way}{to}{leaves}"

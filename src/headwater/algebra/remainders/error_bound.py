@@ -50,9 +50,9 @@ class ErrorBound(msgspec.Struct, frozen=True):
         '0.1 % of total'
         >>> ErrorBound(ErrorForm.VALUE, 0.01).text()
         '1 %'
-        >>> ErrorBound(ErrorForm.ABSOLUTE, 500.0).text()
-        '500'
+        >>> ErrorBound(ErrorForm.ABSOLUTE, 1_500_000.0).text()
+        '1500000'
         """
         if self.form is ErrorForm.ABSOLUTE:
-            return f"{self.size:g}"
+            return f"{self.size:.15g}"
         return f"{self.size * 100:g} %" + (" of total" if self.form is ErrorForm.TOTAL else "")

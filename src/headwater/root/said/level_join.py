@@ -41,7 +41,7 @@ from headwater.root.windows import Window
 if TYPE_CHECKING:
     from headwater.root.books import Books
 
-WHY = "its links were full"
+WHY = "its way had no room for finer panes"
 FULL = 0
 """The step of the full query."""
 

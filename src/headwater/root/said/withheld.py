@@ -156,7 +156,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
             yield from self.lines()
             return
         asked = ", ".join(f"{one.column} {one.asked}" for one in self.columns)
-        yield f"nothing kept back (error asked: {asked})"
+        yield f"nothing kept back (asked: {asked})"
 
 
 NONE_STATED = StatedErrors()
@@ -286,6 +286,8 @@ def _near(condition: Condition, off: float, values: Floats) -> UncertainConditio
     rows = int(np.count_nonzero(~_COMPARE[condition.comparison](worst, number)))
     lacking = (number - off, number) if wants_more else (number, number + too_large)
     is_lacking = lacking[0] < lacking[1]
+    if wants_more and condition.is_never_negative:
+        lacking = (max(lacking[0], min(0.0, number)), number)
     return UncertainCondition(
         condition.column, condition.text(), rows, len(values), lacking if is_lacking else None
     )

@@ -55,17 +55,24 @@ def _asked(options: Options, text: str) -> Asked:
     call = _CALL.fullmatch(text)
     name = "" if call is None else call["name"].lower()
     if call is None or name not in OPERATORS:
-        near = re.match(r"\w*", text.strip())
         known = choices("operators", OPERATORS.values(), near=None)
-        hint = choices("operators", OPERATORS, near=near[0] if near else None)
-        shown = hint.split("?")[0] + "?" if "?" in hint else ""
         raise options.refused(
-            "degrade", f"wanted operators, got '{text.strip()[:60]}'{shown}{known}"
+            "degrade", f"wanted operators, got '{text.strip()[:60]}'{_near(text)}{known}"
         )
     arguments = tuple(one.strip() for one in _parts(call["inside"]))
     if not all(arguments) or len(arguments) < (1 if name == "shrink" else 2):
         raise options.refused("degrade", f"wanted {OPERATORS[name]}, got '{text.strip()[:60]}'")
     return Asked(name, arguments, " ".join(text.split())[:TEXT_MAX])
+
+
+def _near(text: str) -> str:
+    """What may have been meant."""
+    found = re.match(r"\w*", text.strip())
+    word = found[0].lower() if found else ""
+    if word in OPERATORS:
+        return f"; write `{word}` with all its brackets"
+    hint = choices("operators", OPERATORS, near=word or None)
+    return hint.split("?")[0] + "?" if "?" in hint else ""
 
 
 def _parts(text: str) -> Iterator[str]:
