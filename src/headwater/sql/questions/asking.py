@@ -46,8 +46,8 @@ def _compiled_first(
         if EXTENT_TOO_SHORT not in error.said:
             raise
         raise ConfigurationError(
-            f"ask: it is about {duration_text(of.end_us - of.first_us)}, less than one of its windows; ask "
-            "about more, or leave out window(…)"
+            f"ask: it is about {duration_text(of.end_us - of.first_us)}, less than one of its "
+            "windows; ask about more, or leave out window(…)"
         ) from error
     return query
 
