@@ -96,7 +96,7 @@ def test_it_is_not_revised_to_say_the_same_again() -> None:
 def test_why_says_how_far_it_may_be_off() -> None:
     text = explain(answered(Finally.BOUNDED).root, 0).text()
     assert "n may be off by 3 (3 % of total; asked: 10 % of total)" in text
-    assert "2 small groups of sites are not in it; they stay at their sites" in text
+    assert "2 small groups of sites are not in it; they do not follow" in text
 
 
 def rest(query: Query) -> Summary:
@@ -226,9 +226,12 @@ def test_a_late_update_that_meets_the_close_on_its_way_gives_the_rest_back_all_t
 def test_what_a_site_declines_before_it_seals_the_pane_is_not_given_back() -> None:
     query = query_with(Finally.EXACT)
     root = answered(Finally.EXACT)
+    assert root.newest(0).envelope.withheld.follows
     seal(root, query, declined=(Declined(0, 0, Reason.EXPIRED),))
     envelope = root.newest(0).envelope
     assert envelope.final
+    assert not envelope.withheld.follows, "the answer is revised no more"
+    assert any("they do not follow" in line for line in envelope.withheld.lines())
     assert envelope.withheld.columns[0].largest == 3.0
 
 

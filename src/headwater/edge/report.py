@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,14 @@ class PaneKeys(msgspec.Struct, frozen=True, eq=False):
     """How many each key had."""
     row_bytes: int
     """About what a row takes."""
+
+    def parts(self, keys_max: int) -> Iterator[PaneKeys]:
+        """The same, so many keys at a time."""
+        for first in range(0, len(self.keys), keys_max):
+            part = slice(first, first + keys_max)
+            yield msgspec.structs.replace(
+                self, keys=self.keys[part], values=self.values[:, part], records=self.records[part]
+            )
 
 
 class QueryBatch(msgspec.Struct, frozen=True):

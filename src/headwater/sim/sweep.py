@@ -18,6 +18,7 @@ from headwater.sim.check.check_fidelity import DEMANDS_SOMETIMES
 from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
 from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
+from headwater.sim.check.kinds.check_levels import LEVELS_SOMETIMES
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
 from headwater.sim.faults.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome
@@ -82,6 +83,7 @@ SOMETIMES = (
     "the root crashed in the midst of an answer",
     *DEMANDS_SOMETIMES,
     *GROWING_SOMETIMES,
+    *LEVELS_SOMETIMES,
     *PAST_SOMETIMES,
     *SESSIONS_SOMETIMES,
     *WITHHELD_SOMETIMES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import msgspec
@@ -31,7 +32,9 @@ RATE = 500.0
 ROW_BYTES = 100
 
 
-def made(*, panes: int = 1, dealing: Dealing | None = None) -> tuple[QueryState, EarlyRounds]:
+def made(
+    *, panes: int = 1, dealing: Dealing | None = None, **settings: int
+) -> tuple[QueryState, EarlyRounds]:
     """One site alone, of which each value may be off by 30 in a window."""
     query = make_query(panes=panes, slide=1, begin_pane=100)
     program = msgspec.structs.replace(
@@ -41,7 +44,7 @@ def made(*, panes: int = 1, dealing: Dealing | None = None) -> tuple[QueryState,
     if dealing is not None:
         tolerance = msgspec.structs.replace(tolerance, dealing=dealing)
     query = msgspec.structs.replace(query, program=program, tolerance=tolerance, rounds=4)
-    config = EdgeConfig(early_keys_min=1)
+    config = EdgeConfig(early_keys_min=1, **settings)
     state = QueryState(query, ordinal=0, incarnation=7, config=config)
     state.change(News.NONE, first_pane=100, closed_through=PANE)
     return state, EarlyRounds(state)
@@ -108,6 +111,21 @@ def test_nothing_leaves_early_of_a_pane_that_is_over_and_only_waits_for_its_clos
     _, rounds = made()
     hear(rounds, 40, 50.0)
     assert cuts(rounds, 10.5) == []
+
+
+def test_a_batch_of_many_times_the_keys_that_are_followed_takes_no_more_memory() -> None:
+    count = 400_000
+    _, rounds = made(outbox_keys_max=4_000)
+    keys, values = np.arange(count, dtype=np.uint64), np.full((1, count), 50.0)
+    values[0, :40] = 5_000.0
+    batch = PaneKeys(PANE, keys, values, np.ones(count), ROW_BYTES)
+    tracemalloc.start()
+    rounds.hear(batch, now_s=START_S + 1.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5e6, "all of them followed one by one would take 120 bytes each"
+    (cut,) = cuts(rounds)
+    assert set(cut.keys) <= set(range(40)), "the largest are followed and leave as ever"
 
 
 def test_what_the_flush_can_carry_in_half_a_second_does_not_leave_early() -> None:

@@ -37,6 +37,9 @@ from headwater.plan.query import Query
 RATE_OVER_S = 4.0
 """What the way carries is taken as its mean over about this time: keys that have left can't be
 taken back when a link was only busy for a moment."""
+BATCH_PARTS = 4
+"""A batch of more new keys than a book follows is taken in, and put aside, by parts: what a book
+takes is never above its limit by more than one of them, a share of it."""
 BOOKS_MAX = 64
 """Open panes of one query whose keys are followed; of further ones nothing leaves early."""
 
@@ -92,13 +95,14 @@ class EarlyRounds:
                 pane_s=self._pane_s,
                 chance=np.random.default_rng(0),
             )
-        book.add(
-            batch.keys,
-            batch.values,
-            records=batch.records,
-            row_bytes=batch.row_bytes,
-            now_s=state.time.of(now_s),
-        )
+        for part in batch.parts(max(1, self._config.outbox_keys_max // BATCH_PARTS)):
+            book.add(
+                part.keys,
+                part.values,
+                records=part.records,
+                row_bytes=part.row_bytes,
+                now_s=state.time.of(now_s),
+            )
 
     def close(self) -> None:
         """Some panes may be closed now: what they teach is learned, and their books go."""

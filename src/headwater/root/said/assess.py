@@ -158,6 +158,11 @@ def assess(
         stays = bool(withheld) and not withheld.follows
         final_by = FinalBy.DRAWN if fidelity.undrawn else FinalBy.SEALED
         final_by = FinalBy.BOUNDED if stays else final_by
+    final_by = None if disputed or is_doubted else final_by
+    degraded = _degraded(scoreboard, boards, sealed_through)
+    if final_by is not None:
+        withheld = withheld.for_good()
+        degraded = tuple(msgspec.structs.replace(one, follows=False) for one in degraded)
     return Assessment(
         panes=tuple(board.pane for board in boards if board.rows_number),
         rows_number=max(board.rows_number for board in boards),
@@ -173,8 +178,8 @@ def assess(
         withheld=withheld,
         settings=tuple(sorted(set().union(*used))),
         fidelity=fidelity,
-        final_by=None if disputed or is_doubted else final_by,
-        degraded=_degraded(scoreboard, boards, sealed_through),
+        final_by=final_by,
+        degraded=degraded,
     )
 
 

@@ -131,6 +131,10 @@ class StatedErrors(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return self.keys > 0
 
+    def for_good(self) -> StatedErrors:
+        """In a final answer: what was to follow was declined, or is not wanted any more."""
+        return msgspec.structs.replace(self, follows=False)
+
     def off_by(self, column: str) -> float:
         """A row of it, at most."""
         return next((one.largest for one in self.columns if one.column == column), 0.0)
@@ -140,7 +144,7 @@ class StatedErrors(msgspec.Struct, frozen=True):
         if not self:
             return
         yield from (one.text() for one in self.columns)
-        later = "they follow" if self.follows else "they stay at their sites"
+        later = "they follow" if self.follows else "they do not follow"
         yield f"{self.keys} small groups of sites are not in it; {later}"
         if self.uncertain is not None:
             yield self.uncertain.text()
