@@ -6,11 +6,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, QueryRefused
+from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.plan.questions.ask import Ask
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.questions.question_text import Stretch, has_window, question_statement
+from headwater.sql.read.streams import EXTENT_TOO_SHORT
 
 
 def question_query(
@@ -18,7 +20,7 @@ def question_query(
 ) -> Query:
     """``compiled`` makes queries of a statement; raises what that does. Windows of its own begin
     on their grid, and the last of them ends before the end: where that is the first pass tells."""
-    (query,) = compiled(question_statement(name, select, of, sites=sites))
+    query = _compiled_first(name, select, of, sites, compiled)
     if not has_window(select) or query.begin_pane is None:
         return query
     first_us = query.window.pane_start_us(query.begin_pane)
@@ -31,6 +33,22 @@ def question_query(
         )
     inner = msgspec.structs.replace(of, first_us=first_us)
     (query,) = compiled(question_statement(name, select, inner, sites=sites))
+    return query
+
+
+def _compiled_first(
+    name: str, select: str, of: Stretch, sites: str, compiled: Callable[[str], list[Query]]
+) -> Query:
+    """Who asks has written no extent: that is said in the words of a question."""
+    try:
+        (query,) = compiled(question_statement(name, select, of, sites=sites))
+    except QueryRefused as error:
+        if EXTENT_TOO_SHORT not in error.said:
+            raise
+        raise ConfigurationError(
+            f"ask: it is about {duration_text(of.end_us - of.first_us)}, less than one of its "
+            "windows; ask about more, or leave out window(…)"
+        ) from error
     return query
 
 
