@@ -30,7 +30,7 @@ AMBUSH = "ambush"
 
 def lay_hooks(trap: Trap) -> None:
     """Look for the trap at every step, from now on. Raises ``AttributeError`` where one is gone."""
-    from headwater.agent.input.feeder import Feeder
+    from headwater.agent.input.site_inbox import SiteInbox
     from headwater.spark.root.root_part import RootSpark
     from headwater.spark.site.batch import BatchRunner
     from headwater.store.ledger.root_ledger import RootLedger
@@ -39,7 +39,7 @@ def lay_hooks(trap: Trap) -> None:
     hooks.wrap(
         BatchRunner, "run", before=Step.BEFORE_BATCH, within=Step.IN_SPARK, after=Step.BEFORE_COMMIT
     )
-    hooks.wrap(Feeder, "commit", after=Step.AFTER_COMMIT)
+    hooks.wrap(SiteInbox, "commit", after=Step.AFTER_COMMIT)
     hooks.wrap(RootSpark, "finish", within=Step.IN_ROOT_JOB, after=Step.BEFORE_PUBLISHING)
     hooks.wrap(RootLedger, "publish", after=Step.AFTER_PUBLISHING)
 

@@ -14,7 +14,7 @@ from schedules.run import Outcome, run_schedule
 from schedules.stand_ins import StandInRoot, StandInRunner
 
 from headwater.agent.effects import EffectRunner
-from headwater.agent.input.feeder import Feeder
+from headwater.agent.input.site_inbox import SiteInbox
 from headwater.agent.threads import done_by
 from headwater.errors import StoreError
 from headwater.store.cube.source_state import SourceState
@@ -76,7 +76,7 @@ def test_a_poll_that_is_called_clean_without_reading_is_noticed(
 
 
 def test_a_feeder_that_never_tells_spark_stalls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Feeder, "sources", lambda self: [])
+    monkeypatch.setattr(SiteInbox, "sources", lambda self: [])
     assert "every window becomes final" in rules_broken()
 
 

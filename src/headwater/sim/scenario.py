@@ -69,7 +69,7 @@ ORDINALS_APART = (1, 64, 128, 256)
 """From one site to the next. A leaf of an acknowledgement covers 256 ordinals: all sites of a
 world, four, two, or one. Between them are those of sites that are gone."""
 FAULT_S = 120.0
-LIES_S = 30.0
+LIES_S = 45.0
 """How much longer a world has to become final where a member lies: the root asks for what it spoilt
 site by site, and each question takes an acknowledgement."""
 FINITE_SHARE = 0.12
@@ -210,7 +210,7 @@ def in_order(*faults: Fault) -> tuple[Fault, ...]:
 def in_parts(scenario: Scenario, count: int) -> Scenario:
     """The same world, with the stream of its first query divided among so many roots. It asks for
     records, by timestamps: the last n of all groups are not the last n of each part's, and by age
-    each part goes by the clock of its own root."""
+    each part goes by the clock of its own root. It has no levels, which a stream in parts can't."""
     whole = msgspec.structs.replace(scenario.first_query, last_n=msgspec.UNSET, time=TimeKind.EVENT)
     random = Random(f"parts {scenario.seed}")
     others = [s.name for s in scenario.roster.sites if s.dialable and s.name != whole.root]
@@ -224,7 +224,9 @@ def in_parts(scenario: Scenario, count: int) -> Scenario:
         parts.append(
             msgspec.structs.replace(whole, id=id_, root=root, part=part, unit_last=unit_last)
         )
-    return msgspec.structs.replace(scenario, first_query=parts[0], further_parts=tuple(parts[1:]))
+    return msgspec.structs.replace(
+        scenario, first_query=parts[0], further_parts=tuple(parts[1:]), levels=()
+    )
 
 
 def grace_of(timing: Timing, pace: Pace) -> float:
