@@ -1,8 +1,9 @@
 """The demo's narrow link, and the question that is asked twice over it: with and without an error.
 
-One site has a line of a few kilobytes a second. All that it has to say of a window takes longer
-than the answer may wait, so the answer comes without it and is revised. With an error the site
-keeps small groups back, and is in the answer in time.
+One site has a line of a few kilobytes a second. All that it has to say of a window takes a good
+part of the time that the answer may wait: where the line or the machine is busy, the answer comes
+without it and is revised. With an error the site keeps small groups back, and says its part by a
+seventh of the bytes.
 """
 
 from __future__ import annotations
