@@ -59,7 +59,7 @@ CLOSE_S = 2.0
 """Of windows of numbers, whose panes have no length in time."""
 SPARE = 1.01
 """What is named as the least is a little more, so that it works as it is shown."""
-EXTENT_TOO_SHORT = "wanted an extent of one window"
+EXTENT_TOO_SHORT = "an extent of one window"
 INSTALL_SLACK_US = 15_000_000
 """What begins now begins with the first window this much later: it must reach the sites first."""
 
@@ -279,7 +279,7 @@ def _end_pane(options: Options, window: WindowSpec, first: int) -> int | msgspec
     if extent_us < window.range_us:
         raise options.refused(
             "extent",
-            f"{EXTENT_TOO_SHORT} ({duration_text(window.range_us)}) or longer, got "
+            f"wanted {EXTENT_TOO_SHORT} ({duration_text(window.range_us)}) or longer, got "
             f"'{(options.text('extent') or '')[:60]}'",
         )
     last = first + (extent_us - window.range_us) // window.slide_us
