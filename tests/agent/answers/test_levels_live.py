@@ -24,6 +24,7 @@ SPEED = 4.0
 LAST_S = 50
 COARSE_S = (20, 35)
 """Between these seconds the north is at its level."""
+COARSE_PANE_S = 5
 STREAM = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, bytes BIGINT)
 WITH (format = 'csv', path = 'access.log', time = 'ts');
@@ -44,10 +45,15 @@ def test_a_site_that_goes_to_a_level_loses_no_record_and_counts_none_twice(
     assert [_second(one) for one in coarse] == [20, 25, 30]
     for one in coarse:
         assert (one.covered, one.expected) == (2, 2)
-    first = _first_answers("counts_5_seconds")
-    assert {one.levels for one in first} == {(0, 1)}
-    assert {site.site for one in first for site in one.degraded} == {"north"}
-    for name, seconds in (("counts_5_seconds", 5), ("counts", 1)):
+    first = _first_with_all("counts_5_seconds")
+    for one in first:
+        # What follows may be in before a late window of the level is answered.
+        if _second(one) == COARSE_S[0] or one.degraded:
+            assert one.levels == (0, 1)
+            assert {site.site for site in one.degraded} == {"north"}
+        else:
+            assert one.levels == (0,)
+    for name, seconds in (("counts_5_seconds", COARSE_PANE_S), ("counts", 1)):
         for window, rows in _rows(name).items():
             if COARSE_S[0] <= window < COARSE_S[1]:
                 wanted = {domain: 2 * count * seconds for domain, count in A_SECOND.items()}
@@ -123,10 +129,14 @@ def _answers(stream: str) -> list[Envelope]:
     return [envelope for _, envelope in _reader(stream).newest()]
 
 
-def _first_answers(stream: str) -> list[Envelope]:
-    reader = _reader(stream)
-    said = (one for seq in reader.publications() for one in reader.envelopes(seq))
-    return [one for one in said if one.revision == 1]
+def _first_with_all(stream: str) -> list[Envelope]:
+    """Of each window the first answer that covers both: on a busy machine one is late before."""
+    reader, found = _reader(stream), dict[int, Envelope]()
+    for seq in reader.publications():
+        for one in reader.envelopes(seq):
+            if one.covered == len(WRITERS):
+                found.setdefault(one.start_us, one)
+    return list(found.values())
 
 
 def _rows(stream: str) -> dict[int, dict[str, int]]:
