@@ -275,7 +275,8 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._outputs += self._watch.hear(edge.state.belief.others_s)
-            wake_deferred(edge, self._edges.values())
+            if edge.state.is_level:
+                wake_deferred(edge, self._edges.values())
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""

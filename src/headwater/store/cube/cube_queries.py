@@ -110,8 +110,7 @@ class CubeQueries:
         return next((name for name, known in self._known.numbers.items() if known == number), None)
 
     def unread(self) -> dict[str, str]:
-        """Queries whose record can't be read, and why. What the cube has of them stays as it is
-        until they are removed."""
+        """Queries whose record can't be read, and why."""
         return dict(self._known.unread)
 
     def is_forgotten(self, query: str) -> bool:
@@ -155,7 +154,8 @@ class CubeQueries:
         return () if record is None else record.taken
 
     def past_of(self, query: str) -> str | None:
-        """Which reading of the past it awaits, as is written; None: nothing is written of it."""
+        """Which reading of the past it awaits, as is written; empty: none. None: nothing is written
+        of it."""
         record = self._known.records.get(query)
         return None if record is None else record.past
 
