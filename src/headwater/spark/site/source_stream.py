@@ -40,7 +40,7 @@ from headwater.plan.query import Query
 from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
 from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.spark.jvm.keeper import BATCH, Work
+from headwater.spark.jvm.lease import BATCH, Work
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion, apart
 from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable, joined
 from headwater.spark.site.inbox import Inbox
