@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.ranges import Range
-from headwater.algebra.words.site_state import FOREVER, Reason, Tally
+from headwater.algebra.words.site_state import FOREVER, RUNNING, SUSPENDED, Reason, Tally
 from headwater.edge.query_edge import MESSAGE_CHARS_MAX, QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, SUSPENDED
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.over_limit import OVER_LIMIT
 

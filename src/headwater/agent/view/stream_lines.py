@@ -19,7 +19,7 @@ from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
-from headwater.edge.record import RUNNING
+from headwater.algebra.words.site_state import RUNNING
 from headwater.overlay.links.query_spending import QuerySpent
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query

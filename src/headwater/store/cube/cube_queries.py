@@ -13,8 +13,8 @@ import msgspec
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.windows.last_rows import LastRows
-from headwater.algebra.words.site_state import FOREVER, Declined, Reason
-from headwater.edge.record import RUNNING, EdgeRecord
+from headwater.algebra.words.site_state import FOREVER, RUNNING, Declined, Reason
+from headwater.edge.record import EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.errors import UnreadableRow
 from headwater.store.cube.state_ring import StateRing
