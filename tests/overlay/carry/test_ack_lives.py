@@ -1,7 +1,7 @@
-"""Words of two lives of one root, under way at the same time: a ledger was lost, and a clock set back.
+"""Words of two lives of one root, under way at one time: a ledger was lost, and a clock set back.
 
-Summaries find their way around trouble and acknowledgements go the same ways back, so peers may hand
-acknowledgements to one another in a circle. Each of them must hand each word on once.
+Summaries find their way around trouble and acknowledgements go the same ways back, so peers may
+hand acknowledgements to one another in a circle. Each of them must hand each word on once.
 """
 
 from __future__ import annotations

@@ -50,10 +50,12 @@ class AckCast:
     def accept(self, ack: Acknowledgement, *, now_s: float) -> None:
         """Of news."""
         known = self._newest.get(ack.query)
-        if known is not None and ack.root_incarnation < known[0].root_incarnation:
-            self._outlived[ack.query] = ack.order
-        else:
+        before = None if known is None else known[0]
+        if before is None or ack.order > before.order:
             self._newest[ack.query] = (ack, now_s)
+        if before is not None and before.root_incarnation != ack.root_incarnation:
+            older = min(before.order, ack.order)
+            self._outlived[ack.query] = max(older, self._outlived.get(ack.query, NEVER))
 
     def newest(self, query_id: str, *, now_s: float) -> Acknowledgement | None:
         """With its age as of now."""
