@@ -271,3 +271,20 @@ def test_another_question_than_was_asked_for_is_not_signed(tmp_path: Path) -> No
             await prepared_question(lies, request)
 
     run_asked(tmp_path, story)
+
+
+def test_what_sites_do_not_keep_so_long_is_not_asked_of_their_cubes(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        question = await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)
+        (why,) = question.prepared.why_not
+        assert "pages: wanted panes from" in why
+        assert "sites keep them for 7 days" in why
+        assert not question.query.reads_cube
+        kept = msgspec.structs.replace(agents.stream, keep_s=11 * 86_400.0)
+        hub = agents.runtimes["hub"]
+        (install,) = hub.node.peer.live_queries().values()
+        kept_longer = {agents.stream.id: msgspec.structs.replace(install, query=kept)}
+        hub.node.peer.live_queries = lambda: kept_longer  # type: ignore[method-assign]
+        assert (await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)).query.reads_cube
+
+    run_asked(tmp_path, story)

@@ -17,9 +17,11 @@ from headwater.algebra.panes import MICROS
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import command_word
 from headwater.plan.command import Install
+from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import Source
+from headwater.plan.timestamps import timestamp_text
 from headwater.sql.compile import compile_statements, numbered
 from headwater.sql.questions.asking import asking, question_query
 from headwater.sql.questions.question_text import Stretch, stretch_of
@@ -113,7 +115,7 @@ def _chosen(
             why.append(f"{stream.id.name}: {error}")
             continue
         question = _compiled(runtime, source, request.name, request.select, of, request.sites)
-        lacks = why_not(question, stream)
+        lacks = why_not(question, stream) or _expired(runtime, of, stream)
         if lacks is None:
             found.append(Chosen(question, stream, of))
         else:
@@ -124,6 +126,21 @@ def _chosen(
     of = _stretch(runtime, request, LOGS_STEP_US, None)
     question = _compiled(runtime, source, request.name, request.select, of, request.sites)
     return Chosen(question, None, of)
+
+
+def _expired(runtime: SiteRuntime, of: Stretch, stream: Query) -> str | None:
+    """Sites are taken to keep panes as long as this agent does; None: they may have these."""
+    kept_s = runtime.settings.retention.retention_s
+    if isinstance(stream.keep_s, float):
+        kept_s = max(kept_s, stream.keep_s)
+    first_us = round((runtime.wall_s() - kept_s) * MICROS)
+    if of.first_us + of.step_us > first_us:
+        return None
+    kept = duration_text(round(kept_s) * MICROS)
+    return (
+        f"{stream.id.name}: wanted panes from {timestamp_text(of.first_us)} on, and sites keep "
+        f"them for {kept}; ask about that, or have them kept longer: WITH (keep = '30 days')"
+    )
 
 
 def _size_of(stream: Query | None) -> tuple[int, int, str]:

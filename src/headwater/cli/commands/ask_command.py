@@ -18,7 +18,7 @@ import msgspec
 import typer
 
 from headwater.agent.control import control_api as api
-from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest
+from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest, PreparedAsk
 from headwater.cli.commands.operator_commands import At, Federation, ask, show_answer
 from headwater.cli.show.estimate_line import Estimate, estimate_of
 from headwater.cli.show.output import ListingOutput, OutputFormat, chosen, print_objects, say
@@ -247,6 +247,7 @@ def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputForma
         source = "logs" if asking.question.estimate is None else "cube"
         print_objects([{"estimate": told, "source": source, "why_not_cubes": list(why)}])
         return
+    say(_stretch_line(asking.question.prepared))
     if asking.question.estimate is None:
         for text in why:
             say(f"not from cubes: {text}")
@@ -255,6 +256,16 @@ def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputForma
         say("no site has said how much it reads")
     else:
         say(estimate.text())
+
+
+def _stretch_line(prepared: PreparedAsk) -> str:
+    """It may be more than was written, since it is of whole steps."""
+    from headwater.plan.durations import duration_text
+    from headwater.plan.timestamps import timestamp_text
+
+    first, end = timestamp_text(prepared.first_us), timestamp_text(prepared.end_us)
+    step = duration_text(prepared.step_us)
+    return f"asks about {first} to {end}, in steps of {step}"
 
 
 def _require_yes() -> None:
