@@ -126,6 +126,13 @@ def test_about_when_is_said_once(arguments: list[str]) -> None:
     assert "--since or --from" in str(result.exception)
 
 
+def test_logs_have_no_open_panes() -> None:
+    app = typer.Typer()
+    ask_command.add_to(app)
+    result = CliRunner().invoke(app, [SELECT, "--since", "2h", "--logs", "--open"])
+    assert "wanted --open or --logs, got both" in str(result.exception)
+
+
 def test_sites_that_have_not_said_count_as_those_that_have() -> None:
     question = SimpleNamespace(
         estimate=SimpleNamespace(begin_pane=0, ends_at=10),

@@ -46,6 +46,9 @@ Sites = Annotated[
     str, typer.Option("--sites", help="Sites: names, globs or labels, as in WITH (sites = …).")
 ]
 Logs = Annotated[bool, typer.Option("--logs", help="Read the logs, though cubes may have it.")]
+Open = Annotated[
+    bool, typer.Option("--open", help="Add what sites have of panes that are not closed yet.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,6 +62,7 @@ def ask_question(
     to: To = None,
     sites: Sites = "",
     logs: Logs = False,
+    open_: Open = False,
     yes: Yes = False,
     federation: Federation = None,
     at: At = None,
@@ -71,7 +75,7 @@ def ask_question(
     what, and what is missing. Exit code 1: you said no; 4: no answer came in time.
     """
     form = chosen(output)
-    request = _request(select, since, from_, to, sites, logs)
+    request = _request(select, since, from_, to, sites, logs=logs, adds_open=open_)
     asking = _Asking(federation, at, request)
     with asking.ended():
         asking.prepare()
@@ -96,12 +100,24 @@ def _together(answers: list[api.AnswerEvent], form: OutputFormat) -> list[api.An
 
 
 def _request(
-    select: str, since: str | None, from_: str | None, to: str | None, sites: str, logs: bool
+    select: str,
+    since: str | None,
+    from_: str | None,
+    to: str | None,
+    sites: str,
+    *,
+    logs: bool,
+    adds_open: bool,
 ) -> AskRequest:
     if (since is None) == (from_ is None):
         got = "neither" if since is None else "both"
         raise ConfigurationError(
             f"ask: wanted --since or --from, which say about when, got {got}; give one"
+        )
+    if logs and adds_open:
+        raise ConfigurationError(
+            "ask: wanted --open or --logs, got both; open panes are of cubes, and logs have all "
+            "that was written: leave out one"
         )
     since_us = None if since is None else _length_us(since)
     return AskRequest(
@@ -112,6 +128,7 @@ def _request(
         to_us=_moment_us("--to", to),
         sites=sites,
         reads_logs=logs,
+        adds_open=adds_open,
     )
 
 

@@ -151,12 +151,12 @@ class Cube:
             early_of=early_of,
             levels_of=levels_of,
         ).commit
-        self.slices = CubeSlices(manifest, self._queries, self._rows)
+        self._turn = threading.Lock()
+        """Those who free segments, or read what may be freed, take turns."""
+        self.slices = CubeSlices(manifest, self._queries, self._rows, turn=self._turn)
         """What questions are given of other queries' panes."""
         self.asked_rows = AskedRows(manifest, self._queries, self._rows, clock=clock)
         """What they make of it."""
-        self._turn = threading.Lock()
-        """Those who free segments, or read what may be freed, take turns."""
         self.incarnation = claim.incarnation
         self.born_s = claim.born_s
         """What the wall clock showed when this cube was made: what was before is lost to it, not
