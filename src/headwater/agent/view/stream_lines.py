@@ -17,6 +17,7 @@ from headwater.agent.view.capacity_shown import way_text
 from headwater.agent.view.degraded_text import degraded_text
 from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
+from headwater.agent.view.unwanted_text import unwanted_text
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.record import RUNNING
@@ -71,6 +72,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         clocks=_clocks_text(runtime, query),
         settings=_settings_text(runtime, query),
         degraded=degraded_text(runtime, query),
+        unwanted=unwanted_text(runtime, query),
         carries=way_text(runtime.node.peer.way_capacity(str(query.id))),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():

@@ -49,6 +49,7 @@ TROUBLES = frozenset(
         "sending",
         "carries",
         "degraded",
+        "unwanted",
         "former",
     )
 )
