@@ -206,6 +206,9 @@ class StreamLine(msgspec.Struct, frozen=True):
     degraded: str = ""
     """Where it may give something up: what the site that was asked gives up now, and at the root
     how many sites do."""
+    unwanted: str = ""
+    """Where windows have had enough: how many panes are wanted no more, at the root since it was
+    started, and by the site that was asked."""
     former: int = 0
     """Former queries of this name of which answers are left: ``headwater streams --former``."""
 

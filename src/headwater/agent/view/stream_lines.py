@@ -17,6 +17,7 @@ from headwater.agent.view.capacity_shown import way_text
 from headwater.agent.view.degraded_text import backlog_text, degraded_text
 from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
+from headwater.agent.view.unwanted_text import unwanted_text
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
 from headwater.edge.progress import Backlog
@@ -73,6 +74,7 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         settings=_settings_text(runtime, query),
         backlog=backlog_text(_backlog(runtime, query)),
         degraded=degraded_text(runtime, query),
+        unwanted=unwanted_text(runtime, query),
         carries=way_text(runtime.node.peer.way_capacity(str(query.id))),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():

@@ -50,6 +50,7 @@ TROUBLES = frozenset(
         "carries",
         "backlog",
         "degraded",
+        "unwanted",
         "former",
     )
 )
