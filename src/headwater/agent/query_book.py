@@ -94,6 +94,11 @@ class QueryBook:
             return None
         return LastRows(query.last_n, query.begin_pane)
 
+    def keep_s(self, name: str) -> float:
+        """How long its panes are kept at least; 0: as long as any."""
+        query = self._queries.get(name)
+        return query.keep_s if query is not None and isinstance(query.keep_s, float) else 0.0
+
     def alter(self, name: str, settings: SettingsBook) -> None:
         """By which settings this site goes, pane by pane."""
         self._settings[name] = settings

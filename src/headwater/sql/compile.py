@@ -44,6 +44,7 @@ from headwater.sql.read.states import check_state_begin, check_states, state_beg
 from headwater.sql.read.streams import (
     INSTALL_SLACK_US,
     check_sessions,
+    read_keep_s,
     read_parts,
     read_places,
     read_session_max_us,
@@ -239,6 +240,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             else UNSET,
             rounds=read_rounds(options),
             share=read_share(options, window, is_timed=not counted),
+            keep_s=read_keep_s(options),
             degradation=degradation,
         )
         program_of = partial(write_program, text=stream.text)

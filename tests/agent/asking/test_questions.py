@@ -17,7 +17,7 @@ from tests.agent.asking.asked_agents import ROSTER, AskedAgents, Rows, rows_of, 
 from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.control import control_api as api
 from headwater.agent.control.ask_api import AskRequest
-from headwater.agent.control.operator_client import give_question
+from headwater.agent.control.operator_client import give_question, prepared_question
 from headwater.errors import ConfigurationError, HeadwaterError
 from headwater.plan.query import Query
 
@@ -171,6 +171,43 @@ def test_what_retention_took_is_declined_and_never_empty(tmp_path: Path) -> None
     run_asked(tmp_path, story)
 
 
+def test_open_panes_are_left_out_unless_they_are_wanted_and_marked(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        await agents.give("hub", PANES)
+        await agents.give("oslo", PANES)
+        await agents.give("rome", {**PANES, 110: {("a", 500): 7}}, behind_s=300.0)
+        question = await agents.prepared(BY_STATUS)
+        (answer,) = await agents.asked(question.query)
+        assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 3}]
+        assert reasons_of(answer) == {"rome": "not closed"}
+        question = await agents.prepared(BY_STATUS, name="ask_2", adds_open=True)
+        assert question.query.asked is not None
+        assert question.query.asked.adds_open
+        (answer,) = await agents.asked(question.query)
+        assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 10}]
+        assert (answer["header"]["covered"], answer["header"]["exact"]) == (3, False)
+        (said,) = [
+            one["text"]
+            for one in answer["header"]["remarks"]
+            if (one["site"], one["kind"]) == ("rome", "open")
+        ]
+        assert "with 1 row so far, and more may come" in said
+
+    run_asked(tmp_path, story)
+
+
+def test_nobody_signs_open_panes_that_were_not_asked_for(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        async def opens(name: str, payload: dict[str, Any]) -> Any:
+            return await agents.desks["hub"].handle(name, {**payload, "adds_open": True})
+
+        request = AskRequest(select=BY_STATUS, name="ask_1", since_s=600.0)
+        with pytest.raises(HeadwaterError, match="nothing is signed"):
+            await prepared_question(opens, request)
+
+    run_asked(tmp_path, story)
+
+
 def test_who_asked_ends_it_everywhere(tmp_path: Path) -> None:
     async def story(agents: AskedAgents) -> None:
         await give_all(agents)
@@ -264,10 +301,25 @@ def test_another_question_than_was_asked_for_is_not_signed(tmp_path: Path) -> No
             payload = {**payload, "select": payload["select"].replace("status", "page")}
             return await agents.desks["hub"].handle(name, payload)
 
-        from headwater.agent.control.operator_client import prepared_question
-
         request = AskRequest(select=BY_STATUS, name="ask_1", since_s=600.0)
         with pytest.raises(HeadwaterError, match="nothing is signed"):
             await prepared_question(lies, request)
+
+    run_asked(tmp_path, story)
+
+
+def test_what_sites_do_not_keep_so_long_is_not_asked_of_their_cubes(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        question = await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)
+        (why,) = question.prepared.why_not
+        assert "pages: wanted panes from" in why
+        assert "sites keep them for 7 days" in why
+        assert not question.query.reads_cube
+        kept = msgspec.structs.replace(agents.stream, keep_s=11 * 86_400.0)
+        hub = agents.runtimes["hub"]
+        (install,) = hub.node.peer.live_queries().values()
+        kept_longer = {agents.stream.id: msgspec.structs.replace(install, query=kept)}
+        hub.node.peer.live_queries = lambda: kept_longer  # type: ignore[method-assign]
+        assert (await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)).query.reads_cube
 
     run_asked(tmp_path, story)

@@ -37,10 +37,17 @@ class Ask(msgspec.Struct, frozen=True):
     seconds_max: float = ASK_S_MAX
     estimates: bool = False
     """Only how much there would be to read is asked."""
+    open_panes: bool | msgspec.UnsetType = msgspec.UNSET
+    """What sites have of panes that are open yet is wanted, too, and marked. A site that does not
+    know it declines these."""
 
     @property
     def reads_cube(self) -> bool:
         return bool(self.stream)
+
+    @property
+    def adds_open(self) -> bool:
+        return self.open_panes is True
 
     def fault(self) -> str | None:
         """What is wrong with it; None: nothing."""
@@ -48,4 +55,6 @@ class Ask(msgspec.Struct, frozen=True):
             return f"wanted limits above 0, got {self.bytes_max} bytes, {self.seconds_max} s"
         if self.estimates and not self.reads_cube:
             return "wanted a stream whose cube is estimated, got none"
+        if self.adds_open and not self.reads_cube:
+            return "wanted open panes of a stream's cube, got no stream"
         return None
