@@ -20,12 +20,11 @@ from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
-from headwater.edge.degrade.degrading import progress_of
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
-from headwater.edge.progress import EdgeProgress
+from headwater.edge.progress import EdgeProgress, progress_of_query
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import REFUSED, RUNNING, QueryKept
@@ -311,7 +310,7 @@ class Edge:
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
-        choose_levels(self._edges.values(), now_s=now_s)
+        self._outputs += choose_levels(self._edges.values(), now_s=now_s)
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
@@ -381,19 +380,5 @@ class Edge:
         other = next((one.query for one in others if one.record.is_running), query)
         return None if other.reads_as(query) else other
 
-    def progress(self) -> tuple[EdgeProgress, ...]:
-        return tuple(
-            EdgeProgress(
-                state.id,
-                state.record,
-                len(state.book.flights),
-                len(state.book.repairs),
-                edge.early.keys_sent,
-                edge.early.keys_again,
-                state.book.withheld_keys,
-                edge.early.flush_s,
-                progress_of(edge.degrading) if edge.degrading else None,
-            )
-            for edge in self._edges.values()
-            for state in (edge.state,)
-        )
+    def progress(self, *, now_s: float | None = None) -> tuple[EdgeProgress, ...]:
+        return tuple(progress_of_query(edge, now_s=now_s) for edge in self._edges.values())

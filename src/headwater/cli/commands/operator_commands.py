@@ -48,6 +48,7 @@ TROUBLES = frozenset(
         "settings",
         "sending",
         "carries",
+        "backlog",
         "degraded",
         "unwanted",
         "former",

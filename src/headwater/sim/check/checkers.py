@@ -91,6 +91,7 @@ class Checkers:
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
             do.MakeUpdates: self._make_updates,
             do.MakeEarly: self._counted("keys were chosen to leave early"),
+            do.RollUp: self._roll_up,
             do.Remember: self._written,
             do.Keep: self._keep,
             do.Trim: self._trim,
@@ -213,6 +214,11 @@ class Checkers:
         self.levels.written(site.truth.ordinal, wanted, before)
         if query.wants_past:
             self._past.written(site, query, wanted.record)
+
+    def _roll_up(self, site: SimulatedSite, wanted: do.RollUp) -> None:
+        self._transcript.count("backlog was rolled up")
+        self._written(site, do.Remember(wanted.query, wanted.record))
+        self._written(site, do.Remember(wanted.level, wanted.level_record))
 
     def _make_updates(self, site: SimulatedSite, wanted: do.MakeUpdates) -> None:
         self._written(site, wanted)

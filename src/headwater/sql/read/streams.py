@@ -50,6 +50,9 @@ STREAM_OPTIONS = {
     "budget": "what one agent sends for it at most, as in '80 kbit/s'; 'none' unless said",
     "weight": "its part where queries share a link: with 2 twice as much as another one; 1",
     "degrade": "what sites may give up where the way is too narrow, in this order; 'none'",
+    "backlog_bytes": "how much may wait at a site, as in '16 MB'; beyond it the oldest panes leave "
+    "at a coarser level of time",
+    "backlog_age": "for how long panes may wait at a site, as in '5 min'; beyond it likewise",
     "keep": "how long sites keep panes for questions, where that is longer than for others",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }

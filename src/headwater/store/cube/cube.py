@@ -242,7 +242,7 @@ class Cube:
     def write(self, writes: Sequence[CubeWrite]) -> list[list[UpdatesMade] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
-        Returns for each ``MakeUpdates`` or ``MakeEarly`` what came of its panes. Raises
+        Returns for each ``MakeUpdates``, ``MakeEarly`` or ``RollUp`` what came of its panes. Raises
         ``DiskFull`` with nothing changed.
         """
         packer = ImagePacker(self._rows.store)
