@@ -28,10 +28,10 @@ from headwater.sim.check.check_closes import CloseCheck
 from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, trimmed_early
 from headwater.sim.check.check_past import PastCheck
-from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.kinds.check_levels import LevelWatch
+from headwater.sim.check.kinds.check_sessions import SessionCheck
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
