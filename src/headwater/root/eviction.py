@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import Fidelity, measure
 from headwater.algebra.sets import bitset
-from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.plan.query import Query
 from headwater.root.carriers.absences import Absences
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import Trigger
 from headwater.root.scoreboard import Scoreboard
+from headwater.root.unwanted import UnwantedBook
 from headwater.root.windows import Window, WindowBook
 
 
@@ -38,8 +38,7 @@ class Eviction:
         self._demand = query.awaited_demand
         self._scoreboard = scoreboard
         self._book = book
-        self.unwanted = IntervalSet()
-        """Panes that no window wants any more, as far as answers that are out say."""
+        self.unwanted = UnwantedBook()
 
     def trigger(self, window: Window, *, now_s: float) -> Trigger | None:
         """Of its first answer; None: it is not due."""
@@ -67,7 +66,7 @@ class Eviction:
 
     def absent(self, window: Window) -> int:
         """The sites that are so for this window: nothing that is missing of them comes soon."""
-        if self._ends or window.passed_s is None:
+        if self._ends or window.passed_s is None or not self._absences.is_told:
             return bitset.EMPTY
         return self._absences.absent(since_s=self._book.ended_s(window))
 
@@ -94,14 +93,17 @@ class Eviction:
         )
         return not demand.is_met_by(most)
 
-    def freeze(self, window: Window) -> None:
+    def freeze(self, window: Window, *, is_restored: bool) -> None:
         """This window is final, of a query whose windows are so by having enough, and its answer is
         out. A pane of it takes nothing more once no other window wants it: one that has not enough
         yet, or is still to be opened."""
         for board in self._boards(window):
             if not any(map(self._is_wanting, self._book.windows_of(board.pane))):
                 board.is_frozen = True
-                self.unwanted.add(board.pane, board.pane)
+                if is_restored:
+                    self.unwanted.add_former(board.pane)
+                else:
+                    self.unwanted.add(board, expected=self._scoreboard.table.expected)
 
     def _is_wanting(self, number: int) -> bool:
         known = self._book.windows.get(number)

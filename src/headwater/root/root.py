@@ -126,8 +126,10 @@ class Root:
         if not self.intake.is_possible(summary):
             return
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
-        self.books.absences.heard(summary.coverage.sites, now_s=now_s)
-        self.books.note_age(summary)
+        if self.books.absences.is_told:
+            self.books.absences.heard(summary.coverage.sites, now_s=now_s)
+        if self.query.round_count > 1:
+            self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
@@ -139,7 +141,8 @@ class Root:
 
     def receive_states(self, states: Iterable[SiteState], *, now_s: float) -> None:
         states = tuple(states)
-        self.books.absences.heard(bitset.of(one.ordinal for one in states), now_s=now_s)
+        if self.books.absences.is_told:
+            self.books.absences.heard(bitset.of(one.ordinal for one in states), now_s=now_s)
         self.intake.receive_states(states, now_s=now_s)
         self.disputes.compare(now_s=now_s)
         self.books.sum_up()
@@ -187,7 +190,8 @@ class Root:
         """``late_s``: how late this agent was lately, and ``awake_share`` how much of its time it
         was not: acknowledgements ask for less, and not for what may lie here unheard."""
         self.books.clocks.follow_at_times(now_s=now_s)
-        self.books.absences.follow(now_s=now_s)
+        if self.books.absences.is_told:
+            self.books.absences.follow(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self.books.open_window(number, now_s=now_s)
         self.windows.passed(self.books.catching_up.follow(now_s=now_s), now_s=now_s)

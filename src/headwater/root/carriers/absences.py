@@ -67,13 +67,12 @@ class Absences:
 
     def heard(self, sites: int, *, now_s: float) -> None:
         """They have spoken, whichever way that came."""
-        if self._said:
-            for ordinal in bitset.members(sites & self._lost):
-                self._heard_s[ordinal] = now_s
+        for ordinal in bitset.members(sites & self._lost):
+            self._heard_s[ordinal] = now_s
 
     def absent(self, *, since_s: float = LONG_AGO_S) -> int:
         """The sites of which all parents have said so since then, as a bitset."""
-        if not self._said:
+        if not self.is_told:
             return bitset.EMPTY
         named = self._lost & ~bitset.union(one.guests for one in self._said.values())
         return bitset.of(one for one in bitset.members(named) if self._is_absent(one, since_s))
@@ -92,6 +91,11 @@ class Absences:
             said is not None and said.lost >> ordinal & 1 and said.said_s >= since_s
             for said in words
         )
+
+    @property
+    def is_told(self) -> bool:
+        """Whether anybody has lost a site, or taken one in: nearly always nobody has."""
+        return bool(self._said)
 
     @property
     def _lost(self) -> int:
