@@ -15,6 +15,7 @@ from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
+from headwater.algebra.windows.coarsening import Coarsening
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
@@ -74,6 +75,11 @@ COUNT = "n"
 LEVELS_SHARE = 0.15
 """How many queries of logs that go on have levels; these are of no other kind."""
 COARSER = ((2,), (3,), (2, 4), (2, 6))
+OTHER_SHARE = 0.6
+"""Of those with levels, how many have such of a key as well."""
+OTHER = ((True, 0), (True, 0), (False, 1), (False, 2), (True, 1))
+"""Whether there is one by a coarser key, and how many of samples."""
+LEVEL_KEYS = (Column("k", "bigint"), Column("coarser_k", "bigint"), Column("survives_k", "tinyint"))
 
 
 def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]:
@@ -85,31 +91,66 @@ def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]
     begin_us = query.window.pane_start_us(query.begin_pane)
     window = WindowSpec(slide_us, slide_us)
     finally_ = random.choice((Finally.EXACT, Finally.EXACT, Finally.BOUNDED))
-    coarser = random.choice(COARSER)
+    shapes = [(times, Coarsening()) for times in random.choice(COARSER)]
+    keys = query.program.keys
+    if random.random() < OTHER_SHARE:
+        shapes, keys = _with_keys(random, shapes), LEVEL_KEYS
     query = msgspec.structs.replace(
         query,
         window=window,
         begin_pane=window.first_window_from(begin_us),
-        unit_last=query.id.counter + len(coarser),
+        program=msgspec.structs.replace(query.program, keys=keys),
+        unit_last=query.id.counter + len(shapes),
     )
     return query, tuple(
-        _level(query, step, len(coarser), times, finally_)
-        for step, times in enumerate(coarser, start=1)
+        _level(query, step, len(shapes), times, rows, finally_)
+        for step, (times, rows) in enumerate(shapes, start=1)
     )
 
 
-def _level(query: Query, step: int, count: int, times: int, finally_: Finally) -> Query:
+def _with_keys(random: Random, times: list[tuple[int, Coarsening]]) -> list[tuple[int, Coarsening]]:
+    """Longer panes, a coarser key and samples, in some order: each level has all before it."""
+    has_key, samples = random.choice(OTHER)
+    steps: list[list[int | Coarsening]] = [
+        [length for length, _ in times],
+        [Coarsening(key="k", by="coarser_k")] if has_key else [],
+        [Coarsening(survives="survives_k", halvings=n + 1) for n in range(samples)],
+    ]
+    random.shuffle(steps)
+    found, length, rows = list[tuple[int, Coarsening]](), 1, Coarsening()
+    for one in (level for operator in steps for level in operator):
+        if isinstance(one, int):
+            length = one
+        else:
+            rows = Coarsening(
+                one.key or rows.key,
+                one.by or rows.by,
+                one.survives or rows.survives,
+                one.halvings or rows.halvings,
+            )
+        found.append((length, rows))
+    return found
+
+
+def _level(
+    query: Query, step: int, count: int, times: int, rows: Coarsening, finally_: Finally
+) -> Query:
     length_us = query.window.slide_us * times
     window = WindowSpec(length_us, length_us)
     assert query.begin_pane is not None, "its begin is drawn"
     text = f"{length_us // MICROS} s"
     id_ = QueryId(f"{query.id.name}_step_{step}", query.id.installer, query.id.counter + step)
+    keys = rows.keys(query.program.keys) if rows else query.program.keys
+    assert keys is not None, "the query has what its levels go by"
     return msgspec.structs.replace(
         query,
         id=id_,
         window=window,
         begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
-        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
+        program=msgspec.structs.replace(query.program, keys=keys),
+        companion=Companion(
+            str(query.id), step, count, text=text, finally_=finally_, coarsening=rows
+        ),
     )
 
 
