@@ -19,7 +19,7 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.summary import Lane
-from headwater.algebra.words.site_state import FOREVER, Reason, Tally
+from headwater.algebra.words.site_state import FOREVER, RUNNING, SUSPENDED, Reason, Tally
 from headwater.edge.closing.begin import Beginning
 from headwater.edge.closing.closing import (
     SourceClock,
@@ -39,7 +39,6 @@ from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, SUSPENDED
 
 MESSAGE_CHARS_MAX = 500
 """Of why a pane is declined, as much as a site tells."""
@@ -113,7 +112,7 @@ class QueryEdge:
             self.levels.settle()
             panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
-            are_due = bool(panes)
+            are_due = bool(panes) and not any(pane in state.book.following for pane in panes)
             panes = panes or self._take_rests(has_room) or self._take_deferred(has_room)
             state.book.make(panes, now_s=now_s)
         self.early.close()
@@ -276,6 +275,10 @@ class QueryEdge:
         room = not book.waits_for_room and has_room(state.id)
         panes = self.levels.follow(state.config.rests_per_tick_max, has_room=room)
         state.undefer(panes)
+        for pane in panes:
+            made = list(range(1, book.updates_of(pane) + 1))
+            if made:  # before a level stood for it
+                book.add_unsent(pane, made, closed_s=LONG_AGO_S, live=False)
         self._has_more |= bool(panes)
         return panes
 
@@ -311,6 +314,11 @@ class QueryEdge:
         state, book, pane = self.state, self.state.book, done.pane
         if done.is_early:
             return self.early.take(done, now_s=now_s)
+        if done.is_rolled_up:
+            state.hear(News.WORK)
+            book.add_late(pane, now_s=LONG_AGO_S)
+            book.following[pane] = None
+            return []
         if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
         is_rest, was_early = pane in book.owing or pane in book.following, pane in book.early

@@ -15,15 +15,13 @@ from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
-from headwater.algebra.windows.coarsening import Coarsening
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import Companion
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
-from headwater.plan.query import Query, QueryId, TimeKind
+from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
 STATES_SHARE = 0.25
@@ -70,88 +68,6 @@ LINK_SHARE_SHARE = 0.15
 QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
 COUNT = "n"
 """The partial by which they do: the number of records."""
-
-
-LEVELS_SHARE = 0.15
-"""How many queries of logs that go on have levels; these are of no other kind."""
-COARSER = ((2,), (3,), (2, 4), (2, 6))
-OTHER_SHARE = 0.6
-"""Of those with levels, how many have such of a key as well."""
-OTHER = ((True, 0), (True, 0), (False, 1), (False, 2), (True, 1))
-"""Whether there is one by a coarser key, and how many of samples."""
-LEVEL_KEYS = (Column("k", "bigint"), Column("coarser_k", "bigint"), Column("survives_k", "tinyint"))
-
-
-def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]:
-    """The same query, sometimes with coarser panes, each a query of its own."""
-    if random.random() >= LEVELS_SHARE:
-        return query, ()
-    slide_us = query.window.slide_us
-    assert query.begin_pane is not None, "its begin is drawn"
-    begin_us = query.window.pane_start_us(query.begin_pane)
-    window = WindowSpec(slide_us, slide_us)
-    finally_ = random.choice((Finally.EXACT, Finally.EXACT, Finally.BOUNDED))
-    shapes = [(times, Coarsening()) for times in random.choice(COARSER)]
-    keys = query.program.keys
-    if random.random() < OTHER_SHARE:
-        shapes, keys = _with_keys(random, shapes), LEVEL_KEYS
-    query = msgspec.structs.replace(
-        query,
-        window=window,
-        begin_pane=window.first_window_from(begin_us),
-        program=msgspec.structs.replace(query.program, keys=keys),
-        unit_last=query.id.counter + len(shapes),
-    )
-    return query, tuple(
-        _level(query, step, len(shapes), times, rows, finally_)
-        for step, (times, rows) in enumerate(shapes, start=1)
-    )
-
-
-def _with_keys(random: Random, times: list[tuple[int, Coarsening]]) -> list[tuple[int, Coarsening]]:
-    """Longer panes, a coarser key and samples, in some order: each level has all before it."""
-    has_key, samples = random.choice(OTHER)
-    steps: list[list[int | Coarsening]] = [
-        [length for length, _ in times],
-        [Coarsening(key="k", by="coarser_k")] if has_key else [],
-        [Coarsening(survives="survives_k", halvings=n + 1) for n in range(samples)],
-    ]
-    random.shuffle(steps)
-    found, length, rows = list[tuple[int, Coarsening]](), 1, Coarsening()
-    for one in (level for operator in steps for level in operator):
-        if isinstance(one, int):
-            length = one
-        else:
-            rows = Coarsening(
-                one.key or rows.key,
-                one.by or rows.by,
-                one.survives or rows.survives,
-                one.halvings or rows.halvings,
-            )
-        found.append((length, rows))
-    return found
-
-
-def _level(
-    query: Query, step: int, count: int, times: int, rows: Coarsening, finally_: Finally
-) -> Query:
-    length_us = query.window.slide_us * times
-    window = WindowSpec(length_us, length_us)
-    assert query.begin_pane is not None, "its begin is drawn"
-    text = f"{length_us // MICROS} s"
-    id_ = QueryId(f"{query.id.name}_step_{step}", query.id.installer, query.id.counter + step)
-    keys = rows.keys(query.program.keys) if rows else query.program.keys
-    assert keys is not None, "the query has what its levels go by"
-    return msgspec.structs.replace(
-        query,
-        id=id_,
-        window=window,
-        begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
-        program=msgspec.structs.replace(query.program, keys=keys),
-        companion=Companion(
-            str(query.id), step, count, text=text, finally_=finally_, coarsening=rows
-        ),
-    )
 
 
 def draw_states(random: Random, query: Query) -> Query:
@@ -326,8 +242,10 @@ def draw_rounds(random: Random, query: Query) -> Query:
 
 
 def draw_rate(random: Random, query: Query) -> float | None:
-    """What links carry where keys leave early, which they do over slow ones."""
-    return random.choice(RATES) if isinstance(query.rounds, int) else None
+    """What links carry where keys leave early, which they do over slow ones, and where what may
+    wait is bounded."""
+    is_bounded = query.degrades is not None and query.degrades.bounds_backlog
+    return random.choice(RATES) if is_bounded or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

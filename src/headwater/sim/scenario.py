@@ -29,13 +29,13 @@ from headwater.sim.faults.faults import (
     draw_slow_machines,
     draw_steps,
 )
+from headwater.sim.level_kinds import draw_backlog, draw_levels
 from headwater.sim.query_kinds import (
     PAST_S,
     draw_dealt,
     draw_degradation,
     draw_demand,
     draw_growing,
-    draw_levels,
     draw_past,
     draw_rate,
     draw_rounds,
@@ -135,6 +135,8 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
     levels: tuple[Query, ...] = ()
     if not is_finite:
         query, levels = draw_levels(Random(f"levels {seed}"), query)
+    if levels:
+        query = draw_backlog(Random(f"backlog {seed}"), query, levels)
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
     elif not levels:

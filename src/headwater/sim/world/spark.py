@@ -19,7 +19,7 @@ from headwater.algebra.sets import ranges
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
-from headwater.sim.check.truth import SiteTruth
+from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.records.admits import SOURCE, admits
 from headwater.sim.records.pane_disk import Untold
 from headwater.sim.tuning import Pace

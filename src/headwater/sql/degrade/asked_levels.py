@@ -15,7 +15,7 @@ from headwater.sql.read.error_option import bound_of
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
 from headwater.sql.read.sql_text import parse_expression, sql_of
-from headwater.sql.tree.nodes import Key
+from headwater.sql.tree.items import Key
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.functions import CAST_FUNCTIONS, FUNCTIONS

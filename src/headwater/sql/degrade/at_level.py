@@ -11,7 +11,8 @@ from headwater.algebra.aggregates import AGGREGATES, DISTINCT
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.sql.read.sql_text import parse_expression, sql_of
-from headwater.sql.tree.nodes import Grouped, Item, Kept, Key, Node, Shown, Split, rewrite, the
+from headwater.sql.tree.items import Item, Key
+from headwater.sql.tree.nodes import Grouped, Kept, Node, Shown, Split, rewrite, the
 from headwater.sql.tree.slots import KEY, slot_of
 from headwater.sql.types.call_types import name_of
 

@@ -13,18 +13,8 @@ from headwater.plan.degrading.time_hierarchy import coarse_lengths
 from headwater.plan.durations import duration_text
 from headwater.sql.rules.never_negative import is_sure
 from headwater.sql.rules.tolerated_columns import call_of
-from headwater.sql.tree.nodes import (
-    Grouped,
-    Item,
-    Key,
-    Node,
-    Ordered,
-    Ranked,
-    Shown,
-    Split,
-    one,
-    the,
-)
+from headwater.sql.tree.items import Item, Key
+from headwater.sql.tree.nodes import Grouped, Node, Ordered, Ranked, Shown, Split, one, the
 from headwater.sql.tree.slots import CALL, KEY, slot_of
 
 WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, *LEVEL_KINDS})

@@ -20,7 +20,8 @@ from sqlglot import exp
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.sql.read.sql_text import parse_expression, sql_of
-from headwater.sql.tree.nodes import Key, Node, Split, rewrite, the
+from headwater.sql.tree.items import Key
+from headwater.sql.tree.nodes import Node, Split, rewrite, the
 
 KINDS = (OperatorKind.COARSEN_KEY, OperatorKind.SAMPLE)
 

@@ -18,7 +18,8 @@ from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.rows.coarser_groups import set_number
 from headwater.algebra.rows.columns import Partial
 from headwater.sql.tree.grouping_sets import only_in
-from headwater.sql.tree.nodes import Call, Node, Split, rewrite
+from headwater.sql.tree.items import Call
+from headwater.sql.tree.nodes import Node, Split, rewrite
 
 STEM = "records"
 """What the name of a partial begins with that is there for an error alone."""

@@ -13,7 +13,8 @@ import msgspec
 from msgspec import UnsetType
 
 from headwater.algebra.demand import Demand
-from headwater.sql.tree.nodes import Grouped, Item, Node, Shown, the
+from headwater.sql.tree.items import Item
+from headwater.sql.tree.nodes import Grouped, Node, Shown, the
 from headwater.sql.tree.slots import CALL, slot_of
 
 

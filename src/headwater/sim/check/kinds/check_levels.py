@@ -19,7 +19,8 @@ from headwater.plan.roster import Roster
 from headwater.root.outputs import Answer, WindowAnswer
 from headwater.root.said.degraded import DegradedSite
 from headwater.sim.check.check_answers import Published, check_revision, expected_sites
-from headwater.sim.check.truth import SiteTruth, Truth
+from headwater.sim.check.site_truth import SiteTruth
+from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
 from headwater.sim.transcript import Transcript
