@@ -41,6 +41,7 @@ from headwater.root.said.envelope import (
 )
 from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.reached import Reached
+from headwater.root.said.sampled import sample_of
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.unwanted import UnwantedPanes
 from headwater.root.windows import Window, WindowBook
@@ -227,7 +228,7 @@ class Answers:
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
         trigger = None if window.revision else self._trigger(window, now_s=now_s)
-        remarks = self._scoreboard.table.remarks()
+        remarks, level = self._scoreboard.table.remarks(), self._query.stands_for
         return Envelope(
             stream=self._query.id.name,
             query=str(self._query.id),
@@ -263,6 +264,7 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
+            sample=None if level is None else sample_of(level),
         ).near(self._query.bounds)
 
     # What became of it

@@ -22,6 +22,7 @@ from headwater.root.said.explain import (
     SiteAhead,
     SiteUnread,
 )
+from headwater.root.said.sampled import sample_of
 
 if TYPE_CHECKING:
     from headwater.root.root import Root
@@ -52,6 +53,7 @@ def explain(root: Root, number: int) -> Explanation:
         withheld=found.withheld,
         degraded=found.degraded[:DEGRADED_LISTED_MAX],
         degraded_count=len(found.degraded),
+        sample=None if root.query.stands_for is None else sample_of(root.query.stands_for),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
