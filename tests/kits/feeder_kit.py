@@ -24,8 +24,7 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.reading.outcome import SiteOutcome
-from headwater.spark.site.batch import SiteBatch
-from headwater.spark.site.inbox import Inbox
+from headwater.spark.site.inbox import Inbox, SiteBatch
 from headwater.spark.site.source_stream import SourceStream
 from headwater.store.cube.cube import Cube
 
