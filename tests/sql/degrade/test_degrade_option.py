@@ -49,9 +49,12 @@ def test_all_levels_of_all_operators_are_read_in_order() -> None:
         ("coarsen time", (5e6, 10e6), ""),
         ("sample", (1 / 2,), "url"),
     ]
-    assert operators(compiled("threshold(hits, 1 % of total), sample(url, 1/16)")) == [
+    assert operators(compiled("threshold(hits, 1 % of total), top(9, hits)")) == [
         ("threshold", (1 / 64, 1 / 16, 1 / 4, 1.0), "hits"),
-        ("sample", (1 / 2, 1 / 4, 1 / 8, 1 / 16), "url"),
+        ("top", (9.0,), "hits"),
+    ]
+    assert operators(compiled("sample(url, 1/16)")) == [
+        ("sample", (1 / 2, 1 / 4, 1 / 8, 1 / 16), "url")
     ]
 
 

@@ -142,6 +142,8 @@ class Split(msgspec.Struct, frozen=True):
     folds: tuple[Folded, ...] = ()
     set_number: str = ""
     """Of grouping sets: the key of groups that tells them apart, by its name."""
+    determined: tuple[Key, ...] = ()
+    """What levels go by: functions of the user's keys, which add no rows and are not shown."""
 
     def __post_init__(self) -> None:
         columns = [one.name.lower() for one in self.keys]
@@ -157,7 +159,7 @@ class Split(msgspec.Struct, frozen=True):
     @property
     def keys(self) -> tuple[Key, ...]:
         """What a site groups by beside the pane and the grouping number."""
-        return self.below.keys + self.hidden
+        return self.below.keys + self.determined + self.hidden
 
 
 class Shown(msgspec.Struct, frozen=True):
