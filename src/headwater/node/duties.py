@@ -296,6 +296,7 @@ class Duties:
             start=self._root_start,
             ahead_s=self._ahead_s,
             carriers_of=partial(self._peer.above, str(query.id)),
+            parents_of=partial(self._peer.parents_of, str(query.id)),
         )
         root, kept = Root(books), self._ledgers.pop(str(query.id), None)
         install = self._peer.live_queries().get(str(query.id))

@@ -20,9 +20,11 @@ from collections.abc import Iterator, Mapping
 
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.fidelity import Fidelity
+from headwater.algebra.sets import bitset
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import FOREVER
 from headwater.plan.query import Query
+from headwater.root.carriers.absences import Absences
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
 from headwater.root.eviction import Eviction
@@ -58,6 +60,7 @@ class Answers:
         scoreboard: Scoreboard,
         book: WindowBook,
         alarms: AlarmBook,
+        absences: Absences,
         *,
         roster_version: int,
     ) -> None:
@@ -67,7 +70,7 @@ class Answers:
         self._book = book
         self._alarms = alarms
         self._roster_version = roster_version
-        self._eviction = Eviction(query, scoreboard, book)
+        self._eviction = Eviction(query, scoreboard, book, absences)
         self.join: LevelJoin | None = None
         """Of a level: what its windows are made of."""
         self._dirty: dict[int, None] = {}
@@ -198,6 +201,10 @@ class Answers:
         is_level = self.join is not None
         return found.covered < window.covered and (is_level or has_lost or not found.is_final)
 
+    def absent(self, window: Window) -> int:
+        """Sites that nobody waits for in this window, as a bitset: they are gone."""
+        return self._eviction.absent(window)
+
     def assess(self, window: int) -> Assessment:
         known = self._book.windows.get(window)
         if self.join is not None:
@@ -211,6 +218,7 @@ class Answers:
             demand=self._query.demanded,
             published=Fidelity() if known is None else known.reached.fidelity,
             goes_by_demand=self._query.awaited_demand is not None,
+            absent=bitset.EMPTY if known is None else self.absent(known),
         )
 
     def reached(self, found: Assessment) -> Reached:
