@@ -52,7 +52,7 @@ class SendQueue(Generic[Item]):
         self._owed_bytes: dict[Stream, float] = dict.fromkeys(shares, 0.0)
         self.queued_bytes = 0
         self.queued_by: Counter[str] = Counter()
-        """The same by query."""
+        """The same by the query on whose account it is."""
         self.taken_bytes: dict[Stream, int] = dict.fromkeys(self._waiting, 0)
         """By stream, as frames."""
 
@@ -62,7 +62,8 @@ class SendQueue(Generic[Item]):
         """False: there is no room and nothing was taken. An empty queue takes any one message."""
         if self.queued_bytes and self.queued_bytes + len(body) > self._bytes_max:
             return False
-        turn = query if stream >= Stream.LIVE else NOBODY  # control keeps its order
+        account = self._spending.shares.account(query)
+        turn = account if stream >= Stream.LIVE else NOBODY  # control keeps its order
         self._waiting[stream].put(turn, _Waiting(item, body, now_s, query))
         self.queued_bytes += len(body)
         if turn:
