@@ -21,6 +21,7 @@ from headwater.store.cube.cube import Cube
 from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.cube.retention import RetentionConfig
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX
 from headwater.store.disk import Disk
 from headwater.store.input.spool import SPOOL_BYTES_MAX
 from headwater.store.ledger.root_ledger import RootLedger
@@ -47,6 +48,7 @@ class SiteStores:
         readers: Readers = Readers.OWNER,
         spool_directory: Path | None = None,
         growing_rows_max: int = GROWING_ROWS_MAX,
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
         tables: Tables | None = None,
     ) -> None:
         """``spool_directory``: one for the finite inputs of all sites of a run. ``tables``: those
@@ -76,6 +78,7 @@ class SiteStores:
             disk=self.disk,
             cache_bytes_max=cache_bytes_max,
             spool_directory=spool_directory,
+            summary_bytes_max=summary_bytes_max,
             tables=tables,
         )
         try:

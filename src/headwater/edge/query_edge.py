@@ -35,6 +35,7 @@ from headwater.edge.closing.reached import (
 )
 from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.levels import Levels
+from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
@@ -53,10 +54,17 @@ Write = MakeUpdates | Remember | Expire | Suspended | Over
 class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
-    def __init__(self, state: QueryState, *, retention_s: float, made_s: float | None) -> None:
+    def __init__(
+        self,
+        state: QueryState,
+        *,
+        retention_s: float,
+        made_s: float | None,
+        keys: SiteKeys | None = None,
+    ) -> None:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
-        self.early = EarlyRounds(state)
+        self.early = EarlyRounds(state, keys)
         self.levels = Levels(state)
         self.full: QueryEdge | None = None
         """Of a level: the query that it stands for."""
