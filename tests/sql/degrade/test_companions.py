@@ -85,7 +85,11 @@ def test_an_input_that_ends_has_none() -> None:
     [
         (", error = '1 % of total'", "coarsen(time, 5 s)", "an error or a threshold"),
         ("", "coarsen(time, 5 s), threshold(n, 1 % of total)", "an error or a threshold"),
-        (", staleness = '20 s'", "coarsen(time, 5 s)", "as under a staleness"),
+        (
+            ", staleness = '20 s', rounds = '4'",
+            "coarsen(time, 5 s)",
+            "rounds, by which groups leave",
+        ),
         (", fidelity = 'area 80 %'", "coarsen(time, 5 s)", "a demand (fidelity)"),
         (", begin = 'earliest'", "coarsen(time, 5 s)", "a begin in the past"),
         (", extent = '1 hour'", "coarsen(time, 5 s)", "an extent"),
@@ -224,3 +228,10 @@ def test_a_key_that_may_be_equal_and_differ_has_no_levels(key: str) -> None:
             installer="a",
             next_counter=7,
         )
+
+
+def test_beside_levels_a_staleness_is_a_deadline_and_panes_leave_at_their_closes() -> None:
+    full, level = compiled(degrade="coarsen(time, 5 s)", more=", staleness = '20 s'")
+    assert full.round_count == level.round_count == 1
+    assert full.timing.deadline_s == level.timing.deadline_s == 20.0
+    assert level_fault(full, level) is None
