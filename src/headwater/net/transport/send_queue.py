@@ -123,11 +123,16 @@ class SendQueue(Generic[Item]):
         self.taken_bytes[stream] += frame_bytes
         return encode_frame(Kind.LAST if is_last else Kind.PART, stream, chunk)
 
-    def take_frames(self, about_bytes: int, *, now_s: float) -> bytes:
+    def take_frames(
+        self, about_bytes: int, *, now_s: float, chunk_bytes: int = CHUNK_BYTES
+    ) -> bytes:
         """As many as make up so many bytes: many small messages cost one write."""
         frames: list[bytes] = []
         size_bytes = 0
-        while size_bytes < about_bytes and (frame := self.take_frame(now_s=now_s)) is not None:
+        while size_bytes < about_bytes:
+            frame = self.take_frame(now_s=now_s, chunk_bytes=chunk_bytes)
+            if frame is None:
+                break
             frames.append(frame)
             size_bytes += len(frame)
         return b"".join(frames)
