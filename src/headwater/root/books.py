@@ -30,6 +30,7 @@ from headwater.root.parking import Parking
 from headwater.root.said.ack_maker import AckMaker
 from headwater.root.said.arrival_ages import ArrivalAges
 from headwater.root.said.share_book import ShareBook
+from headwater.root.said.top_book import TopBook
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.site_clocks import SiteClocks
 from headwater.root.site_table import SiteTable
@@ -97,6 +98,8 @@ class Books:
         self.answers = Answers(
             query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
         )
+        self.tops = TopBook(self.scoreboard, self.windows, config, merger)
+        self.answers.tops = self.tops
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.ages = ArrivalAges()
@@ -150,6 +153,7 @@ class Books:
     def number(self, pane: int, coverage: Coverage, rows: object) -> KeptSummary:
         """On the board, and to be kept under the next number."""
         self.kept += 1
+        self.tops.add(pane, coverage, rows)
         has_rows = rows is not None
         self.scoreboard.accept(pane, coverage, number=self.kept, has_rows=has_rows)
         return KeptSummary(self.kept, pane, coverage, rows, has_rows)
@@ -251,5 +255,5 @@ class Books:
         wall_s = now_s + self.windows.ahead_s
         self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
         books = self.scoreboard, self.parking, self.agreements, self.replacing, self.acks
-        for book in (*books, self.answers):
+        for book in (*books, self.answers, self.tops):
             book.drop_below(done_through)

@@ -193,8 +193,17 @@ class Root:
             self.books.outputs.append(answer)
         self._retire(now_s=now_s)
         self._end()
+        self._follow_tops(now_s=now_s)
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
+
+    def _follow_tops(self, *, now_s: float) -> None:
+        """Ask for more of the panes of which the largest groups are looked for."""
+        books = self.books
+        for pane in books.tops.follow(number=books.acks.next_number, now_s=now_s):
+            books.acks.tell_soon()
+            for window in self.windows.windows_of(pane):
+                self.answers.mark(window)
 
     def _acknowledge(self, *, late_s: float, awake_share: float, now_s: float) -> None:
         books, done_through = self.books, self.windows.done_through
@@ -211,6 +220,7 @@ class Root:
             shares=books.shares.tables,
             travel_s=books.ages.usual_s,
             unwanted=books.answers.unwanted,
+            largest=books.tops.requests(now_s=now_s),
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,
@@ -284,6 +294,7 @@ class Root:
     def _ack_s(self) -> float:
         books = self.books
         owes = self.table.owes_greetings or books.agreements.has_news or bool(books.replacing)
+        owes = owes or bool(books.tops)
         return books.acks.next_deadline_s(owes_greetings=owes)
 
     def take(self) -> list[Output]:

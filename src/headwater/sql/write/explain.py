@@ -138,6 +138,12 @@ def _given_up(query: Query) -> Iterator[str]:
             f"  {number}. {one.text}, in {len(one.levels)} levels, each estimated to leave "
             f"{100 * left:.0f} % of the bytes of the one before, until that is seen"
         )
+    top = None if query.tolerates is None else query.tolerates.top
+    if top is not None:
+        yield (
+            f"  the root asks for what it needs of the others, so that the first {top.count} rows "
+            f"by {top.column} are exact"
+        )
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
 
