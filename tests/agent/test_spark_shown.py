@@ -31,15 +31,16 @@ from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.roster import Roster, Site
 from headwater.spark.jvm.jvm import JvmIdentity
-from headwater.spark.jvm.jvm_end import JvmEnd, end_of
-from headwater.spark.jvm.keeper import (
+from headwater.spark.jvm.jvm_end import (
     JvmDied,
+    JvmEnd,
     JvmNotStarted,
     JvmReplaced,
     JvmStarted,
-    KeeperLimits,
-    Work,
+    end_of,
 )
+from headwater.spark.jvm.keeper import KeeperLimits
+from headwater.spark.jvm.lease import Work
 from headwater.spark.jvm.session import RunningSpark, SparkConfig
 
 WAIT_S_MAX = 120.0

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import msgspec
-from store_kit import SOURCE, CubeUser, query_of
+from pathlib import Path
 
-from headwater.algebra.capacity.way_capacity import WayCapacity
-from headwater.algebra.panes import MICROS
+import msgspec
+from pane_kit import level_of
+from store_kit import QUERY, SOURCE, Clock, CubeUser, query_of
+
+from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
+from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
 from headwater.edge.outputs import Report, Send
+from headwater.edge.record import EdgeRecord
 from headwater.edge.report import BatchReport
 from headwater.node.effects import CubeWrite
+from headwater.plan.query import Query
+from headwater.store.level_rows import LevelGrid
 
 
 class EdgeSite:
@@ -57,3 +64,78 @@ class EdgeSite:
         self.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
         self.tick(now_s=now_s)
         self.tick(now_s=now_s + 0.1)
+
+
+TEN = WindowSpec(10 * MICROS, 10 * MICROS)
+FULL = msgspec.structs.replace(query_of(), window=TEN, begin_pane=100)
+SITE = 1
+
+
+class LevelSite:
+    """An edge and a real cube, for a query and one level of it."""
+
+    def __init__(self, directory: Path, *, full: Query = FULL, stays: bool = False) -> None:
+        self.full = full
+        self.level = level_of(full, stays=stays)
+        grid = LevelGrid(str(self.level.id), full.window, self.level.window)
+        self.user = CubeUser(
+            directory, Clock(), levels_of=lambda of: (grid,) if of == QUERY else ()
+        )
+        self.sends: list[Send] = []
+        self.states: dict[str, SiteState] = {}
+        self.room = 1 << 20
+        self.start(now_s=990.0)
+
+    def start(self, *, now_s: float) -> None:
+        self.edge = Edge(
+            ordinal=SITE,
+            incarnation=self.user.cube.incarnation,
+            config=EdgeConfig(clock_settle_s=0.001),
+            retention_s=1e9,
+        )
+        self.edge.restore(self.user.cube.restore())
+        for query in (self.full, self.level):
+            self.edge.install(query, now_s=now_s)
+        self.tick(now_s)
+
+    def restart(self, *, now_s: float) -> None:
+        self.user.reopen()
+        self.start(now_s=now_s)
+
+    def tick(self, now_s: float) -> None:
+        self.edge.tick(now_s=now_s, room=lambda of: self.room, capacity=lambda of: UNKNOWN)
+        while outputs := self.edge.take():
+            self.sends += [one for one in outputs if isinstance(one, Send)]
+            told = (s for one in outputs if isinstance(one, Report) for s in one.states)
+            self.states.update((one.query, one) for one in told)
+            writes = [one for one in outputs if isinstance(one, CubeWrite)]
+            for done in self.user.cube.write(writes):
+                self.edge.updates_made(done or (), now_s=now_s)
+
+    def read(self, *rows: tuple[int, str, int], now_s: float) -> None:
+        report = self.user.commit(*rows)
+        report = msgspec.structs.replace(report, read_through_s=now_s)
+        self.edge.batch_committed(report, now_s=now_s)
+        self.tick(now_s)
+
+    def poll(self, now_s: float) -> None:
+        """Nothing more was found: all that lies before is closed."""
+        self.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
+        self.tick(now_s)
+        self.tick(now_s + 0.1)
+
+    def hear_level(self, *panes: int, number: int = 1, now_s: float) -> None:
+        """The root holds these panes of the level."""
+        state = self.states[str(self.level.id)]
+        head = Acknowledgement(str(self.level.id), 9, number, done_through=33)
+        held = [PaneHeld(pane, 1 << SITE) for pane in panes]
+        greeting = Greeting(SITE, self.user.cube.incarnation, state.number)
+        self.edge.receive_ack(with_leaves(head, panes=held, greetings=[greeting]), now_s=now_s)
+        self.tick(now_s)
+
+    def sent(self, query: Query = FULL) -> list[int]:
+        """In the order of panes: of those that leave at once it says nothing."""
+        return sorted(send.pane for send in self.sends if send.query == str(query.id))
+
+    def record(self, query: Query) -> EdgeRecord:
+        return next(k.record for k in self.user.cube.restore() if k.query == str(query.id))

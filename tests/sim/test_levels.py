@@ -9,7 +9,7 @@ from headwater.sim.faults.faults import Kind
 from headwater.sim.scenario import Scenario, draw_scenario
 from headwater.sim.world.world import World
 
-WORLDS = (3, 13, 45)
+WORLDS = (3, 13, 45, 62)
 """Of those with levels: one and two of them, panes that never follow, lost disks, small limits."""
 
 

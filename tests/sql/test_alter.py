@@ -30,6 +30,9 @@ def test_each_option_of_a_stream_can_be_altered_or_says_why_not() -> None:
         ("weight = 2", "budget = '80 kbit/s'", "budget = '80 kbit/s', weight = 2"),
         ("budget = '80 kbit/s', weight = 2", "budget = 'none'", "weight = 2"),
         ("finally = 'bounded', degrade = 'a'", "degrade = 'none'", ""),
+        ("degrade = 'a', backlog_age = '9 s'", "degrade = 'none'", ""),
+        ("degrade = 'a', backlog_age = '9 s'", "backlog_age = 'none'", "degrade = 'a'"),
+        ("degrade = 'a'", "backlog_bytes = '1 MB'", "degrade = 'a', backlog_bytes = '1 MB'"),
         (
             "error = '1 %', finally = 'exact', degrade = 'a'",
             "error = 'none'",

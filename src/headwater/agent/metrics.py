@@ -23,6 +23,7 @@ from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
 from headwater.edge.degrade.degrading import DegradeProgress
+from headwater.edge.progress import Backlog
 from headwater.net.network import NetworkStats
 from headwater.overlay.lie_book import LieKind
 from headwater.overlay.links.neighbours import BEAT_BYTES
@@ -63,6 +64,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     withheld_keys: int = 0
     flush_s: float = 0.0
     degrading: Mapping[str, DegradeProgress] = {}
+    backlogs: Mapping[str, Backlog] = {}
     links_carry: Mapping[str, LinkTold] = {}
     ways_carry: Mapping[str, WayCapacity] = {}
 
@@ -184,6 +186,9 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         links_carry=links_told(runtime),
         ways_carry=ways_told(runtime),
         degrading={one.query: one.degrading for one in edges if one.degrading is not None},
+        backlogs={
+            one.query: one.backlog for one in runtime.node.edge.progress(now_s=runtime.now_s())
+        },
     )
 
 
@@ -270,6 +275,25 @@ def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (step, need)
 
 
+def _backlogs(snapshot: Snapshot) -> Iterator[Metric]:
+    held = GaugeMetricFamily(
+        "headwater_backlog_bytes", "Rows that wait to leave the site, in memory", labels=["query"]
+    )
+    waited = GaugeMetricFamily(
+        "headwater_backlog_age_seconds", "How long the oldest of them has waited", labels=["query"]
+    )
+    rolled = CounterMetricFamily(
+        "headwater_backlog_rolled_up",
+        "Panes at a coarser level that were made of panes that waited",
+        labels=["query"],
+    )
+    for query, told in snapshot.backlogs.items():
+        held.add_metric([query], told.bytes)
+        waited.add_metric([query], told.waited_s)
+        rolled.add_metric([query], told.rolled_up)
+    yield from (held, waited, rolled)
+
+
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
     yield from _of_the_overlay(snapshot)
     yield from budget_metrics(snapshot.network)
@@ -324,6 +348,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         value=snapshot.flush_s,
     )
     yield from _degrading(snapshot)
+    yield from _backlogs(snapshot)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications
     )

@@ -94,6 +94,11 @@ class QueryBook:
             return None
         return LastRows(query.last_n, query.begin_pane)
 
+    def keep_s(self, name: str) -> float:
+        """How long its panes are kept at least; 0: as long as any."""
+        query = self._queries.get(name)
+        return query.keep_s if query is not None and isinstance(query.keep_s, float) else 0.0
+
     def alter(self, name: str, settings: SettingsBook) -> None:
         """By which settings this site goes, pane by pane."""
         self._settings[name] = settings
@@ -102,13 +107,16 @@ class QueryBook:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
         scarce link and no deadline, so all of it is sent, and what would have stayed is counted."""
         query, settings = self.query(name), self._settings.get(name)
-        settings = SettingsBook(Settings.of(query)) if settings is None else settings
-        tolerance, panes = settings.at(pane).tolerance, query.window.panes_per_window
+        if settings is None:
+            if query.tolerates is None:  # as of nearly all
+                return None
+            settings = SettingsBook(Settings.of(query))
+        tolerance = settings.at(pane).tolerance
         if tolerance is None:
             return None
         return Allowance(
             tolerance,
-            panes,
+            query.window.panes_per_window,
             settings.part_at(pane),
             is_rehearsed=query.ends,
             keys=tuple(key.name for key in visible_keys(query.program)),

@@ -66,6 +66,7 @@ class SiteStores:
             early_of=self.book.early_rows,
             levels_of=self.book.levels,
             last_rows_of=self.book.last_rows,
+            keep_s_of=self.book.keep_s,
             retention=retention,
             spool_bytes_max=spool_bytes_max,
             clock=clock,

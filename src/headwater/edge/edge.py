@@ -15,20 +15,19 @@ from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.remark import Remark
-from headwater.algebra.words.site_state import Reason, SiteState, Unread
+from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
-from headwater.edge.degrade.degrading import progress_of
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
-from headwater.edge.progress import EdgeProgress
+from headwater.edge.progress import EdgeProgress, progress_of_query
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import REFUSED, RUNNING, QueryKept
+from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_asked import Asked, take_asked
@@ -275,7 +274,8 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._outputs += self._watch.hear(edge.state.belief.others_s)
-            wake_deferred(edge, self._edges.values())
+            if edge.state.is_level:
+                wake_deferred(edge, self._edges.values())
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
@@ -311,7 +311,7 @@ class Edge:
         self._due_s = None
         left, states = Room(room), [edge.state for edge in self._edges.values()]
         told: list[SiteState] = []
-        choose_levels(self._edges.values(), now_s=now_s)
+        self._outputs += choose_levels(self._edges.values(), now_s=now_s)
         for edge, state in zip(self._edges.values(), states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
@@ -381,19 +381,5 @@ class Edge:
         other = next((one.query for one in others if one.record.is_running), query)
         return None if other.reads_as(query) else other
 
-    def progress(self) -> tuple[EdgeProgress, ...]:
-        return tuple(
-            EdgeProgress(
-                state.id,
-                state.record,
-                len(state.book.flights),
-                len(state.book.repairs),
-                edge.early.keys_sent,
-                edge.early.keys_again,
-                state.book.withheld_keys,
-                edge.early.flush_s,
-                progress_of(edge.degrading) if edge.degrading else None,
-            )
-            for edge in self._edges.values()
-            for state in (edge.state,)
-        )
+    def progress(self, *, now_s: float | None = None) -> tuple[EdgeProgress, ...]:
+        return tuple(progress_of_query(edge, now_s=now_s) for edge in self._edges.values())

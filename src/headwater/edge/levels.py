@@ -27,10 +27,13 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.site_state import FOREVER, Reason
+from headwater.edge.degrade.roll_up import RollUps
+from headwater.edge.outputs import RollUp
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import BatchReport
 from headwater.plan.degrading.companion import coarse_pane, fine_panes, level_fault
 from headwater.plan.degrading.degradation import OperatorKind
+from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ class Levels:
 
     def __init__(self, full: QueryState) -> None:
         self._full = full
+        self.roll_ups = RollUps(full, self.takes)
         self.companions: dict[int, QueryState] = {}
         self.told = 0
         """The step that somebody has set; it is at that of the policy at least."""
@@ -155,6 +159,19 @@ class Levels:
             coarse = coarse_pane(self._full.query, companion.query, pane)
             if coarse not in given.get(companion.id, ()):
                 companion.decline(coarse, coarse, Reason.STRADDLED)
+        for batch in report.queries:
+            if batch.query == self._full.id and batch.failed is not None and batch.touched:
+                self._hear_failed(batch.touched, given)
+
+    def _hear_failed(self, touched: Range, given: Collection[str]) -> None:
+        """A level that took panes of these after the batch was begun was not told that it failed:
+        it may lack rows of them."""
+        for companion in self.companions.values():
+            if companion.id in given:
+                continue
+            first, last = (coarse_pane(self._full.query, companion.query, one) for one in touched)
+            for panes in IntervalSet(companion.record.taken).within(first, last):
+                companion.decline(*panes, Reason.STRADDLED)
 
     def settle(self) -> None:
         """Those of the deferred panes that never follow are declined when the level has made its
@@ -232,12 +249,16 @@ def _full_of(edge: QueryEdge, edges: Collection[QueryEdge]) -> QueryEdge | None:
     return next((one for one in edges if level and one.state.id == level.of), None)
 
 
-def choose_levels(edges: Iterable[QueryEdge], *, now_s: float) -> None:
-    """At the steps that the policy of each query is at."""
+def choose_levels(edges: Iterable[QueryEdge], *, now_s: float) -> list[RollUp | Notice]:
+    """At the steps that the policy of each query is at; what of their backlog is rolled up."""
+    found = list[RollUp | Notice]()
     for edge in edges:
         if edge.levels:
             edge.levels.set_step(max(edge.levels.told, edge.degrading.step))
             edge.levels.choose(now_s=now_s)
+            plan = edge.degrading.plan
+            found += edge.levels.roll_ups.look(edge.levels.companions, plan, now_s=now_s)
+    return found
 
 
 def wake_deferred(heard: QueryEdge, edges: Iterable[QueryEdge]) -> None:

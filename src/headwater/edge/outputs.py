@@ -1,8 +1,8 @@
 """What the edge wants done: the shell does it in order, and durably where it says so.
 
-``MakeUpdates``, ``MakeEarly``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire`` and ``Forget``
-are writes to the cube. They are executed before anything that follows them in the list, so that
-what is said on the wire is on the disk. ``Send`` and ``Report`` go to the overlay.
+``MakeUpdates``, ``MakeEarly``, ``RollUp``, ``Remember``, ``MarkSent``, ``MarkAcked``, ``Expire``
+and ``Forget`` are writes to the cube. They are executed before anything that follows them in the
+list, so that what is said on the wire is on the disk. ``Send`` and ``Report`` go to the overlay.
 """
 
 from __future__ import annotations
@@ -89,6 +89,22 @@ class MakeEarly(msgspec.Struct, frozen=True, eq=False):
     keys: NDArray[np.uint64]
 
 
+class RollUp(msgspec.Struct, frozen=True):
+    """Give a level all rows that there are of these panes of its full query, under its own pane,
+    with both records, in one transaction. None of them has left, and they stay as they are. Answer
+    with one ``UpdatesMade``."""
+
+    query: str
+    """The full one."""
+    level: str
+    pane: int
+    """Of the level."""
+    panes: tuple[int, ...]
+    """Of the full query."""
+    record: EdgeRecord
+    level_record: EdgeRecord
+
+
 class UpdatesMade(msgspec.Struct, frozen=True):
     """The updates that a ``MakeUpdates`` made for one pane; ``last_update < first_update``:
     none."""
@@ -113,6 +129,8 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     """What was kept back of the pane; told with the last of them."""
     is_early: bool = False
     """The answer to ``MakeEarly``: the pane is open."""
+    is_rolled_up: bool = False
+    """The answer to ``RollUp``: the pane has rows, and no update yet."""
     wire_bytes: int = 0
     """About what all of them take on the wire, where that was asked."""
     beside_bytes: int = 0
@@ -226,6 +244,7 @@ class Outlived(msgspec.Struct, frozen=True):
 Output = (
     MakeUpdates
     | MakeEarly
+    | RollUp
     | Remember
     | MarkSent
     | MarkAcked

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from headwater.edge.degrade.degrading import DegradeProgress
+from headwater.algebra.sets import ranges
+from headwater.edge.degrade.degrading import DegradeProgress, progress_of
+from headwater.edge.degrade.roll_up import oldest_waited_s, waiting_bytes
 from headwater.edge.record import EdgeRecord
+
+if TYPE_CHECKING:
+    from headwater.edge.query_edge import QueryEdge
+
+
+class Backlog(msgspec.Struct, frozen=True):
+    """What waits at the site to leave it."""
+
+    panes: int = 0
+    bytes: int = 0
+    """Of rows, as they lie in memory."""
+    waited_s: float = 0.0
+    """The oldest of them."""
+    deferred: int = 0
+    """Panes that a level stands for, and that follow."""
+    rolled_up: int = 0
+    """Panes of levels that were made of it, in this life."""
 
 
 class EdgeProgress(msgspec.Struct, frozen=True):
@@ -25,3 +46,27 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     """As in ``EarlyRounds``."""
     degrading: DegradeProgress | None = None
     """None: it gives up nothing, whatever comes."""
+    backlog: Backlog = Backlog()
+
+
+def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgeProgress:
+    """``now_s`` None: nobody wants to know how long something has waited."""
+    state = edge.state
+    return EdgeProgress(
+        state.id,
+        state.record,
+        len(state.book.flights),
+        len(state.book.repairs),
+        edge.early.keys_sent,
+        edge.early.keys_again,
+        state.book.withheld_keys,
+        edge.early.flush_s,
+        progress_of(edge.degrading) if edge.degrading else None,
+        Backlog(
+            len(state.book.unsent()),
+            waiting_bytes(state),
+            0.0 if now_s is None else oldest_waited_s(state, now_s),
+            ranges.count(state.record.deferred),
+            edge.levels.roll_ups.count,
+        ),
+    )

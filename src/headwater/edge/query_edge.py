@@ -19,7 +19,7 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.summary import Lane
-from headwater.algebra.words.site_state import FOREVER, Reason, Tally
+from headwater.algebra.words.site_state import FOREVER, RUNNING, SUSPENDED, Reason, Tally
 from headwater.edge.closing.begin import Beginning
 from headwater.edge.closing.closing import (
     SourceClock,
@@ -48,7 +48,6 @@ from headwater.edge.outputs import (
     UpdatesMade,
 )
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, SUSPENDED
 
 MESSAGE_CHARS_MAX = 500
 """Of why a pane is declined, as much as a site tells."""
@@ -126,7 +125,7 @@ class QueryEdge:
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
             answers = self.answering.take(state.config.panes_per_cut_max - len(panes), but=panes)
             panes += [one.asked.pane for one in answers]
-            are_due = bool(panes)
+            are_due = bool(panes) and not any(pane in state.book.following for pane in panes)
             panes = panes or self._take_rests(has_room) or self._take_deferred(has_room)
             state.book.make(panes, now_s=now_s)
         self.early.close()
@@ -292,6 +291,10 @@ class QueryEdge:
         room = not book.waits_for_room and has_room(state.id)
         panes = self.levels.follow(state.config.rests_per_tick_max, has_room=room)
         state.undefer(panes)
+        for pane in panes:
+            made = list(range(1, book.updates_of(pane) + 1))
+            if made:  # before a level stood for it
+                book.add_unsent(pane, made, closed_s=LONG_AGO_S, live=False)
         self._has_more |= bool(panes)
         return panes
 
@@ -327,6 +330,11 @@ class QueryEdge:
         state, book, pane = self.state, self.state.book, done.pane
         if done.is_early:
             return self.early.take(done, now_s=now_s)
+        if done.is_rolled_up:
+            state.hear(News.WORK)
+            book.add_late(pane, now_s=LONG_AGO_S)
+            book.following[pane] = None
+            return []
         if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
         is_answer, was_early = self.answering.is_answer(pane), pane in book.early

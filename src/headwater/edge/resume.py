@@ -69,7 +69,7 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         sent = IntervalSet(kept.sent)
         book.fly(pane, sent.numbers(1, kept.updates), now_s=now_s)
         unsent = [n for n in range(1, kept.updates + 1) if n not in sent]
-        if unsent:
+        if unsent and pane not in book.deferred:
             book.add_unsent(pane, unsent, closed_s=LONG_AGO_S, live=False)
         book.written(pane, now_s=now_s)
 

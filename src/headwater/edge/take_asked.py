@@ -10,10 +10,9 @@ import msgspec
 
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.remark import Remark, RemarkKind
-from headwater.algebra.words.site_state import Declined
+from headwater.algebra.words.site_state import RUNNING, Declined
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News
-from headwater.edge.record import RUNNING
 from headwater.edge.report import BatchReport, QueryBatch
 
 
@@ -27,6 +26,8 @@ class Asked(msgspec.Struct, frozen=True):
     damaged: Ranges = ()
     as_of: str = ""
     """In words: from which panes, closed through when."""
+    open_text: str = ""
+    """In words: what of open panes is in it; empty: nothing."""
     refused: str = ""
     """In words, why nothing of it is answered here; empty: it is."""
 
@@ -43,8 +44,10 @@ def take_asked(edge: QueryEdge | None, found: Asked) -> list[BatchReport]:
         state.decline(one.first, one.last, one.reason)
     for first, last in found.damaged:
         state.damage(first, last)
-    if found.as_of:
-        state.telling.tell_remarks((Remark.of(RemarkKind.AS_OF, found.as_of),))
+    told = {RemarkKind.AS_OF: found.as_of, RemarkKind.OPEN: found.open_text}
+    remarks = tuple(Remark.of(kind, text) for kind, text in told.items() if text)
+    if remarks:
+        state.telling.tell_remarks(remarks)
         state.hear(News.WORD)
     batch = QueryBatch(found.question, found.panes)
     return [BatchReport(state.query.source_name, (batch,), ended=True)]

@@ -251,7 +251,7 @@ class Duties:
             self._effects.append(Notice("edge", "refused", f"{query_id}: {refused}"))
             return
         install = self._peer.live_queries().get(query_id)
-        if install is not None:
+        if install is not None and install.alters:
             self._alter(install)
         if self._edge.is_running(query_id):
             self._effects.append(do.Installed(query, is_new))
@@ -299,7 +299,7 @@ class Duties:
         )
         root, kept = Root(books), self._ledgers.pop(str(query.id), None)
         install = self._peer.live_queries().get(str(query.id))
-        if install is not None:
+        if install is not None and install.alters:
             root.alter(self._admitted(install, Duty.ANSWER))
         if kept is not None:
             root.restore(kept, now_s=now_s)

@@ -29,6 +29,7 @@ from headwater.edge.outputs import (
     MarkSent,
     MarkUnacked,
     Remember,
+    RollUp,
 )
 from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
@@ -107,7 +108,15 @@ class RiseAbove(msgspec.Struct, frozen=True):
 
 
 CubeWrite = (
-    MakeUpdates | MakeEarly | Remember | MarkSent | MarkAcked | MarkUnacked | Expire | Forget
+    MakeUpdates
+    | MakeEarly
+    | RollUp
+    | Remember
+    | MarkSent
+    | MarkAcked
+    | MarkUnacked
+    | Expire
+    | Forget
 )
 LedgerWrite = Keep | KeepState | KeepAgreement | Replace | KeepAlarm | KeepShares | Trim
 CommandWrite = KeepCommand | KeepCounts
@@ -147,6 +156,7 @@ WORK: Mapping[type[Effect], Work] = {
     Hangup: Work("network", "hang_up"),
     MakeUpdates: Work("cube", "make_updates", DURABLE, told="updates_made"),
     MakeEarly: Work("cube", "make_early", DURABLE, told="updates_made"),
+    RollUp: Work("cube", "roll_up", DURABLE, told="updates_made"),
     Remember: Work("cube", "remember", DURABLE),
     MarkSent: Work("cube", "mark_sent", DURABLE),
     MarkAcked: Work("cube", "mark_acked", DURABLE),

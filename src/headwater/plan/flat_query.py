@@ -24,7 +24,7 @@ from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
-from headwater.plan.query import Query, QueryId, Rounds, Sites, TimeKind, Timing
+from headwater.plan.query import Keep, Query, QueryId, Rounds, Sites, TimeKind, Timing
 from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
@@ -71,6 +71,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     degradation: Degradation | msgspec.UnsetType = msgspec.UNSET
     companion: Companion | msgspec.UnsetType = msgspec.UNSET
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
+    keep_s: Keep | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

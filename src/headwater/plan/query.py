@@ -31,12 +31,14 @@ from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
-from headwater.plan.questions.ask import Ask
+from headwater.plan.questions.ask import NAMED, Ask
 from headwater.plan.timestamps import timestamp_text
 
 SITES_MAX = 100_000
 """Looked at by whoever decodes a query, before it makes anything of what it counts."""
 
+KEEP_S_MAX = 10 * 366 * 86_400.0
+"""How long a stream may have its panes kept."""
 LAST_N_MAX = 1_000_000
 """Records that a state may be made of: a site keeps them, or their partials, in its cube."""
 
@@ -49,6 +51,7 @@ NUMBERS = ("bigint", "int", "smallint", "tinyint", "double", "float", "decimal")
 
 Rounds = Annotated[int, Meta(ge=1, le=1_000)]
 """More than a site ever makes is taken for the most that it does."""
+Keep = Annotated[float, Meta(gt=0, le=KEEP_S_MAX)]
 Sites = Annotated[tuple[str, ...], Meta(max_length=SITES_MAX)]
 
 
@@ -167,6 +170,9 @@ class Query(msgspec.Struct, frozen=True):
     companion: Companion | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a companion of another query, and stands for it where links are full. Unset, and
     then not on the wire: it stands for itself."""
+    keep_s: Keep | msgspec.UnsetType = msgspec.UNSET
+    """Set: how long sites keep its panes for questions, where that is longer than for
+    others. Unset, and then not on the wire: as long as any."""
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a question about the past, which ends when it is answered. Unset, and then not on
     the wire: it goes on."""
@@ -263,6 +269,11 @@ class Query(msgspec.Struct, frozen=True):
         fault = ask.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: a question: {fault}")
+        if not self.id.name.startswith(NAMED):
+            raise ValueError(
+                f"query {self.id}: wanted a question's name to begin with {NAMED}, got another, "
+                "which might be a stream's"
+            )
         if ask.stream:
             QueryId.parse(ask.stream)
         is_past = self.reads_past is True and self.ends_at is not None

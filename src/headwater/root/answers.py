@@ -43,6 +43,7 @@ from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.reached import Reached
 from headwater.root.said.top_book import TopBook
 from headwater.root.scoreboard import Scoreboard
+from headwater.root.unwanted import UnwantedPanes
 from headwater.root.windows import Window, WindowBook
 
 RESERVED_ONE_IN = 4
@@ -286,7 +287,7 @@ class Answers:
             window = self._book.windows.get(request.window)
             if window is not None:
                 envelope = request.envelope.without(left_out.get(request.window, LeftOut()))
-                self._take_over(window, envelope, answer.kept_through)
+                self._take_over(window, envelope, answer.kept_through, is_restored=False)
                 window.published_s = now_s
                 found.append(window)
         return found
@@ -307,12 +308,14 @@ class Answers:
 
     def restore(self, window: Window, answered: WindowAnswered) -> None:
         """What a former process had published of it."""
-        self._take_over(window, answered.envelope, answered.kept_through)
+        self._take_over(window, answered.envelope, answered.kept_through, is_restored=True)
         if answered.envelope.final and answered.envelope.final_by is not FinalBy.ENOUGH:
             for pane in self._book.spec.panes_of(window.window):
                 self._scoreboard.open(pane).is_frozen = True
 
-    def _take_over(self, window: Window, envelope: Envelope, kept_through: int) -> None:
+    def _take_over(
+        self, window: Window, envelope: Envelope, kept_through: int, *, is_restored: bool
+    ) -> None:
         window.revision = envelope.revision
         window.is_final = envelope.final
         window.covered = envelope.covered
@@ -323,7 +326,7 @@ class Answers:
         window.reached = envelope.fidelity
         window.is_asked = False
         if envelope.final and self._scoreboard.table.takes_enough:
-            self._eviction.freeze(window)
+            self._eviction.freeze(window, is_restored=is_restored)
         if self.newest is None or window.window > self.newest:
             self.newest = window.window
 
@@ -332,10 +335,13 @@ class Answers:
     @property
     def unwanted(self) -> Ranges:
         """Panes all of whose windows are final, where windows are so by having enough."""
-        return self._eviction.unwanted.ranges()
+        return self._eviction.unwanted.panes.ranges()
+
+    def unwanted_panes(self) -> UnwantedPanes:
+        return self._eviction.unwanted.told(self._scoreboard.table.names)
 
     def drop_below(self, pane: int) -> None:
-        self._eviction.unwanted.remove(-FOREVER, pane - 1)
+        self._eviction.unwanted.panes.remove(-FOREVER, pane - 1)
 
     def next_deadline_s(self) -> float:
         if self.under_way is not None or not self._dirty:

@@ -134,7 +134,7 @@ class Books:
         """Where keys may leave before the close, sites go by how long that takes. None is carried
         for longer than ``summary_life_s``: who says that one was, as a relay on the way can, counts
         for no more."""
-        if summary.lane is Lane.LIVE and self.query.round_count > 1:
+        if summary.lane is Lane.LIVE:
             self.ages = self.ages.with_(min(summary.age_s, self.life_s))
 
     def notice(self, kind: str, text: str, *, count: int = 1) -> None:
@@ -207,17 +207,13 @@ class Books:
             for pane in range(start, end + 1):
                 self.open_windows(pane, now_s=now_s)
 
-    def hear_closes(self, coverage: Coverage, pane: int, *, now_s: float) -> None:
-        """Some site has closed the pane, as a summary says."""
-        if coverage.has_close:
-            self.hear_close(pane, now_s=now_s)
-
     def hear_state(self, state: SiteState, *, now_s: float) -> None:
-        """And so does a state, of stretches without rows."""
+        """Of stretches without rows a state says that they are closed."""
         lasts = [last for _, last in state.empty] + [state.sealed_through - 1]
         self.hear_close(max(lasts), now_s=now_s)
 
     def hear_close(self, pane: int, *, now_s: float) -> None:
+        """Some site has closed the pane."""
         is_behind = bool(self.table.behind)
         self.windows.hear_close(pane, is_behind=is_behind, now_s=now_s)
 

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import Fidelity, measure
 from headwater.algebra.sets import bitset
-from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.plan.query import Query
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import Trigger
 from headwater.root.scoreboard import Scoreboard
+from headwater.root.unwanted import UnwantedBook
 from headwater.root.windows import Window, WindowBook
 
 
@@ -31,8 +31,7 @@ class Eviction:
         self._demand = query.awaited_demand
         self._scoreboard = scoreboard
         self._book = book
-        self.unwanted = IntervalSet()
-        """Panes that no window wants any more, as far as answers that are out say."""
+        self.unwanted = UnwantedBook()
 
     def trigger(self, window: Window, *, now_s: float) -> Trigger | None:
         """Of its first answer; None: it is not due."""
@@ -72,14 +71,17 @@ class Eviction:
         )
         return not demand.is_met_by(most)
 
-    def freeze(self, window: Window) -> None:
+    def freeze(self, window: Window, *, is_restored: bool) -> None:
         """This window is final, of a query whose windows are so by having enough, and its answer is
         out. A pane of it takes nothing more once no other window wants it: one that has not enough
         yet, or is still to be opened."""
         for board in self._boards(window):
             if not any(map(self._is_wanting, self._book.windows_of(board.pane))):
                 board.is_frozen = True
-                self.unwanted.add(board.pane, board.pane)
+                if is_restored:
+                    self.unwanted.add_former(board.pane)
+                else:
+                    self.unwanted.add(board, expected=self._scoreboard.table.expected)
 
     def _is_wanting(self, number: int) -> bool:
         known = self._book.windows.get(number)

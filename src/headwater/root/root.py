@@ -124,7 +124,8 @@ class Root:
         if not self.intake.is_possible(summary):
             return
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
-        self.books.note_age(summary)
+        if self.query.round_count > 1:
+            self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)

@@ -6,6 +6,7 @@ other choice of a seed. What is drawn first stands: a query is of one kind.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -81,6 +82,8 @@ COUNT = "n"
 
 LEVELS_SHARE = 0.15
 """How many queries of logs that go on have levels; these are of no other kind."""
+BACKLOG_SHARE = 0.6
+"""How many of these have a bound of what may wait."""
 COARSER = ((2,), (3,), (2, 4), (2, 6))
 
 
@@ -104,6 +107,24 @@ def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]
         _level(query, step, len(coarser), times, finally_)
         for step, times in enumerate(coarser, start=1)
     )
+
+
+def draw_backlog(random: Random, query: Query, levels: Sequence[Query]) -> Query:
+    """The same query, sometimes with a bound of what may wait, and a policy for its levels."""
+    if random.random() >= BACKLOG_SHARE:
+        return query
+    lengths = tuple(float(level.window.pane_us) for level in levels)
+    operator = Operator(OperatorKind.COARSEN_TIME, lengths, text="coarsen(time)")
+    is_old = random.random() < 0.7
+    plan = Degradation(
+        (operator,),
+        follows=not any(
+            level.stands_for is not None and level.stands_for.stays for level in levels
+        ),
+        backlog_bytes=msgspec.UNSET if is_old else random.choice((1, 400)),
+        backlog_age_s=random.choice((0.2, 1.0, 4.0)) if is_old else msgspec.UNSET,
+    )
+    return msgspec.structs.replace(query, degradation=plan)
 
 
 def _level(query: Query, step: int, count: int, times: int, finally_: Finally) -> Query:
@@ -313,8 +334,10 @@ def draw_rounds(random: Random, query: Query) -> Query:
 
 
 def draw_rate(random: Random, query: Query) -> float | None:
-    """What links carry where keys leave early, which they do over slow ones."""
-    return random.choice(RATES) if isinstance(query.rounds, int) else None
+    """What links carry where keys leave early, which they do over slow ones, and where what may
+    wait is bounded."""
+    is_bounded = query.degrades is not None and query.degrades.bounds_backlog
+    return random.choice(RATES) if is_bounded or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

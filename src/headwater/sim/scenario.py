@@ -31,6 +31,7 @@ from headwater.sim.faults.faults import (
 )
 from headwater.sim.query_kinds import (
     PAST_S,
+    draw_backlog,
     draw_dealt,
     draw_degradation,
     draw_demand,
@@ -136,6 +137,8 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
     levels: tuple[Query, ...] = ()
     if not is_finite:
         query, levels = draw_levels(Random(f"levels {seed}"), query)
+    if levels:
+        query = draw_backlog(Random(f"backlog {seed}"), query, levels)
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
     elif not levels:

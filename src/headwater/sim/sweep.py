@@ -19,8 +19,9 @@ from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
 from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.kinds.check_levels import LEVELS_SOMETIMES
+from headwater.sim.faults.clock_lies import BENT
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
-from headwater.sim.faults.liar import BENT, FLOOD, LIES
+from headwater.sim.faults.liar import FLOOD, LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world.world import World

@@ -34,12 +34,14 @@ ALTERABLE = (
     "budget",
     "weight",
     "degrade",
+    "backlog_bytes",
+    "backlog_age",
 )
 """What holds for a pane by itself: what is kept back of it, and when its window is answered."""
 NONE = "none"
 """As an error: nothing is kept back any more. As a budget: there is none. As degrade: nothing is
 given up."""
-ENDED_BY_NONE = ("error", "budget", "degrade")
+ENDED_BY_NONE = ("error", "budget", "degrade", "backlog_bytes", "backlog_age")
 _KEEPS_BACK = {"error", "degrade"}
 """By which there is something of which ``finally`` says what becomes of it."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
@@ -57,6 +59,7 @@ NOT_ALTERABLE: Mapping[str, str] = {
     "rounds": "keys of panes that are open have left by them",
     "fidelity": "sites have let go of what it did not want, and windows were final by it",
     "below": "windows that had less were answered by it",
+    "keep": "sites have let go of panes by what it said",
     "sites": "who is expected in an answer is settled when a stream is installed",
 }
 """Options of a stream that stay as they are, and why."""
@@ -114,6 +117,8 @@ def merged_options(present: Written, options: Sequence[Option]) -> Written:
         for name in replaced:
             if name not in named:
                 found.pop(name, None)
+    if "degrade" not in found:
+        found = {name: value for name, value in found.items() if not name.startswith("backlog_")}
     ended = [option.name for option in options if option.name not in found]
     if "finally" not in named and not found.keys() & _KEEPS_BACK:
         _drop_finally(found, ended)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
 from headwater.errors import RowsGone, SegmentDamaged
+from headwater.store.disk import Disk
 from headwater.store.held_segments import HeldSegments
 from headwater.store.manifest import Manifest
 from headwater.store.segments import Segment, SegmentStore
@@ -119,3 +121,10 @@ def with_pane(rows: pa.Table, pane: int) -> pa.Table:
     """Rows of one pane in the shape of a segment."""
     column = pa.repeat(pa.scalar(pane, pa.int64()), rows.num_rows)
     return rows.add_column(0, pa.field(PANE, pa.int64(), nullable=False), column)
+
+
+def opened_segments(directory: Path, disk: Disk, bytes_max: int) -> AnySegments:
+    """Files, or rows in memory where nothing is kept."""
+    if disk.is_kept:
+        return SegmentStore(directory, disk=disk, cache_bytes_max=bytes_max)
+    return HeldSegments(directory, disk=disk, bytes_max=bytes_max)

@@ -25,6 +25,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.net.identity.signing import OperatorSignature
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
 from headwater.plan.query import Query
@@ -90,8 +91,9 @@ class AskedAgents:
         for runtime in self.runtimes.values():
             await runtime.stop()
 
-    async def give(self, site: str, by_pane: dict[int, Rows]) -> None:
-        """Panes of the stream, counted from its first one; all up to now are closed."""
+    async def give(self, site: str, by_pane: dict[int, Rows], *, behind_s: float = 0.0) -> None:
+        """Panes of the stream, counted from its first one; all up to now are closed, or so long
+        before."""
         runtime, query = self.runtimes[site], self.stream
         assert query.begin_pane is not None
         cube, edge = runtime.stores.cube, runtime.node.edge
@@ -101,18 +103,22 @@ class AskedAgents:
         batch = QueryBatch(str(query.id), tuple(kept.items()))
         begin_us = query.window.pane_start_us(query.begin_pane)
         past = BatchReport(past_reading(query), (batch,), low_time_us=begin_us - 1, ended=True)
-        live = BatchReport(query.source_name, read_through_s=time.time(), is_caught_up=True)
+        read_s = time.time() - behind_s
+        live = BatchReport(query.source_name, read_through_s=read_s, is_caught_up=True)
         for report in (past, live):
             runtime._tell(runtime.node.batch_committed, report)
         await until(lambda: _closed_through(runtime, query) > query.begin_pane + 60)
         assert edge.is_running(str(query.id))
 
     async def prepared(self, select: str, **more: Any) -> Question:
-        request = AskRequest(select=select, name="ask_1", **{"since_s": 600.0, **more})
+        request = AskRequest(select=select, **{"name": "ask_1", "since_s": 600.0, **more})
         return await prepared_question(self.desks["hub"].handle, request)
 
-    async def asked(self, query: Query, *, answers: int = 1) -> list[dict[str, Any]]:
-        await give_question(self.desks["hub"].handle, query, ROSTER.version, self.world.operator)
+    async def asked(
+        self, query: Query, *, answers: int = 1, signature: OperatorSignature | None = None
+    ) -> list[dict[str, Any]]:
+        signs = signature or self.world.operator
+        await give_question(self.desks["hub"].handle, query, ROSTER.version, signs)
         events = await self.desks["hub"].handle("watch", {"stream": str(query.id)})
         found: list[dict[str, Any]] = []
         async with asyncio.timeout(WAIT_S_MAX):

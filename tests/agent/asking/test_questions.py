@@ -12,13 +12,23 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.agent.asking.asked_agents import ROSTER, AskedAgents, Rows, rows_of, run_asked, until
+from tests.agent.asking.asked_agents import (
+    PAGES,
+    ROSTER,
+    AskedAgents,
+    Rows,
+    rows_of,
+    run_asked,
+    until,
+)
 
 from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.control import control_api as api
 from headwater.agent.control.ask_api import AskRequest
-from headwater.agent.control.operator_client import give_question
+from headwater.agent.control.operator_client import give_question, prepared_question, run_statements
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.net.identity.signing import OperatorSignature
+from headwater.net.memory.memory_network import FEDERATION
 from headwater.plan.query import Query
 
 BY_STATUS = "SELECT status, count(*) AS n FROM hits GROUP BY status"
@@ -171,6 +181,43 @@ def test_what_retention_took_is_declined_and_never_empty(tmp_path: Path) -> None
     run_asked(tmp_path, story)
 
 
+def test_open_panes_are_left_out_unless_they_are_wanted_and_marked(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        await agents.give("hub", PANES)
+        await agents.give("oslo", PANES)
+        await agents.give("rome", {**PANES, 110: {("a", 500): 7}}, behind_s=300.0)
+        question = await agents.prepared(BY_STATUS)
+        (answer,) = await agents.asked(question.query)
+        assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 3}]
+        assert reasons_of(answer) == {"rome": "not closed"}
+        question = await agents.prepared(BY_STATUS, name="ask_2", adds_open=True)
+        assert question.query.asked is not None
+        assert question.query.asked.adds_open
+        (answer,) = await agents.asked(question.query)
+        assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 10}]
+        assert (answer["header"]["covered"], answer["header"]["exact"]) == (3, False)
+        (said,) = [
+            one["text"]
+            for one in answer["header"]["remarks"]
+            if (one["site"], one["kind"]) == ("rome", "open")
+        ]
+        assert "with 1 row so far, and more may come" in said
+
+    run_asked(tmp_path, story)
+
+
+def test_nobody_signs_open_panes_that_were_not_asked_for(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        async def opens(name: str, payload: dict[str, Any]) -> Any:
+            return await agents.desks["hub"].handle(name, {**payload, "adds_open": True})
+
+        request = AskRequest(select=BY_STATUS, name="ask_1", since_s=600.0)
+        with pytest.raises(HeadwaterError, match="nothing is signed"):
+            await prepared_question(opens, request)
+
+    run_asked(tmp_path, story)
+
+
 def test_who_asked_ends_it_everywhere(tmp_path: Path) -> None:
     async def story(agents: AskedAgents) -> None:
         await give_all(agents)
@@ -181,6 +228,41 @@ def test_who_asked_ends_it_everywhere(tmp_path: Path) -> None:
         assert reply == {"ended": (str(question.query.id),)}
         await until(lambda: not live_questions(agents))
         assert "pages@hub#1" in agents.runtimes["rome"].node.peer.live_queries()
+
+    run_asked(tmp_path, story)
+
+
+def test_a_viewer_signs_a_question_and_no_stream(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        name = "viewer/walter"
+        key = agents.world.keys.make_operator(name)
+        walter = OperatorSignature(FEDERATION, name, key)
+        await give_all(agents)
+        question = await agents.prepared(BY_STATUS)
+        (answer,) = await agents.asked(question.query, signature=walter)
+        assert answer["header"]["covered"] == 3
+        commanded = {
+            install.operator
+            for runtime in agents.runtimes.values()
+            for install in runtime.node.peer.live_queries().values()
+            if install.query.asked is not None
+        }
+        assert commanded == {name}
+        with pytest.raises(ConfigurationError, match="wanted the signature of operator"):
+            await run_statements(agents.desks["hub"].handle, PAGES, walter)
+
+    run_asked(tmp_path, story)
+
+
+def test_a_question_ends_when_it_was_prepared_to_whatever_is_signed(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        question = await agents.prepared(BY_STATUS)
+        ask = question.query.asked
+        assert ask is not None
+        later = msgspec.structs.replace(ask, until_us=ask.until_us + 3_600_000_000)
+        longer = msgspec.structs.replace(question.query, ask=later)
+        with pytest.raises(ConfigurationError, match=r"wanted one that ends within 600 s"):
+            await agents.asked(longer)
 
     run_asked(tmp_path, story)
 
@@ -264,10 +346,25 @@ def test_another_question_than_was_asked_for_is_not_signed(tmp_path: Path) -> No
             payload = {**payload, "select": payload["select"].replace("status", "page")}
             return await agents.desks["hub"].handle(name, payload)
 
-        from headwater.agent.control.operator_client import prepared_question
-
         request = AskRequest(select=BY_STATUS, name="ask_1", since_s=600.0)
         with pytest.raises(HeadwaterError, match="nothing is signed"):
             await prepared_question(lies, request)
+
+    run_asked(tmp_path, story)
+
+
+def test_what_sites_do_not_keep_so_long_is_not_asked_of_their_cubes(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        question = await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)
+        (why,) = question.prepared.why_not
+        assert "pages: wanted panes from" in why
+        assert "sites keep them for 7 days" in why
+        assert not question.query.reads_cube
+        kept = msgspec.structs.replace(agents.stream, keep_s=11 * 86_400.0)
+        hub = agents.runtimes["hub"]
+        (install,) = hub.node.peer.live_queries().values()
+        kept_longer = {agents.stream.id: msgspec.structs.replace(install, query=kept)}
+        hub.node.peer.live_queries = lambda: kept_longer  # type: ignore[method-assign]
+        assert (await agents.prepared(BY_STATUS, since_s=10 * 86_400.0)).query.reads_cube
 
     run_asked(tmp_path, story)

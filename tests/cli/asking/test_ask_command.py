@@ -48,7 +48,9 @@ class StandIn:
     def __init__(self, *_: object) -> None:
         StandIn.made = self
         self.did: list[str] = []
-        prepared = SimpleNamespace(why_not=self.why)
+        prepared = SimpleNamespace(
+            why_not=self.why, first_us=0, end_us=86_400_000_000, step_us=3_600_000_000
+        )
         self.question = SimpleNamespace(prepared=prepared, estimate=self.estimate)
 
     def prepare(self) -> None:
@@ -82,6 +84,8 @@ def test_what_it_reads_is_shown_before_it_is_asked(monkeypatch: pytest.MonkeyPat
         "5 sites have not said."
     )
     assert said in result.output
+    when = "asks about 1970-01-01 00:00:00 UTC to 1970-01-02 00:00:00 UTC, in steps of 1 hour"
+    assert when in result.output
     assert result.output.index(said) < result.output.index("404")
     assert StandIn.made.did == ["prepared", "estimated", "asked"]
 
@@ -120,6 +124,13 @@ def test_about_when_is_said_once(arguments: list[str]) -> None:
     ask_command.add_to(app)
     result = CliRunner().invoke(app, [SELECT, *arguments])
     assert "--since or --from" in str(result.exception)
+
+
+def test_logs_have_no_open_panes() -> None:
+    app = typer.Typer()
+    ask_command.add_to(app)
+    result = CliRunner().invoke(app, [SELECT, "--since", "2h", "--logs", "--open"])
+    assert "wanted --open or --logs, got both" in str(result.exception)
 
 
 def test_sites_that_have_not_said_count_as_those_that_have() -> None:

@@ -9,6 +9,7 @@ from headwater.algebra.demand import ALL, Demand
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.root.config import RootConfig
+from headwater.root.said.view import explain
 
 LIFE = 77
 SITES = 4
@@ -81,6 +82,20 @@ def test_finally_exact_nothing_is_unwanted() -> None:
     bring(root, 1, now_s=22.0)
     assert root.published[0]
     assert unwanted(root, now_s=30.0) == ()
+
+
+def test_they_are_counted_by_the_sites_that_were_not_needed() -> None:
+    root = desk(HALF)
+    bring(root, 0, now_s=12.0, sites=2)
+    bring(root, 1, now_s=22.0)
+    bring(root, 2, now_s=23.0, sites=2)
+    assert unwanted(root, now_s=26.5) == ((0, 2),)
+    found = root.root.answers.unwanted_panes()
+    assert (found.count, [count for _, count in found.without]) == (3, [2, 2])
+    said = explain(root.root, 0).text()
+    assert "since the root was started 3 panes are wanted no more: their windows had enough" in said
+    root.work(now_s=90.0)
+    assert root.root.answers.unwanted_panes() == found
 
 
 def test_what_is_below_done_through_need_not_be_named() -> None:

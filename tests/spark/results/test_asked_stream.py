@@ -13,7 +13,14 @@ from headwater.spark.results.results_layout import ResultsUnreadable
 from headwater.spark.results.results_source import HeadwaterResults
 
 ANSWERED = '{"estimate":{}}\n{"header":{"stream":"ask_0a1b2c3d"},"rows":[]}\n'
-ASKED = {"ask": "SELECT count(*) FROM hits", "since": "2h", "federation": "fed", "logs": "true"}
+FLAGS = ("--logs", "--open")
+ASKED = {
+    "ask": "SELECT count(*) FROM hits",
+    "since": "2h",
+    "federation": "fed",
+    "logs": "true",
+    "open": "true",
+}
 
 
 def commands(monkeypatch: pytest.MonkeyPatch, *, code: int = 0, out: str = ANSWERED) -> list[Any]:
@@ -32,7 +39,7 @@ def test_the_command_is_run_with_the_options(monkeypatch: pytest.MonkeyPatch) ->
     assert asked_stream(ASKED) == "ask_0a1b2c3d"
     (command,) = run
     assert command[1:5] == ["-m", "headwater.cli", "ask", "SELECT count(*) FROM hits"]
-    assert command[5:] == ["--yes", "-o", "json", "--since", "2h", "--federation", "fed", "--logs"]
+    assert command[5:] == ["--yes", "-o", "json", "--since", "2h", "--federation", "fed", *FLAGS]
 
 
 def test_it_is_asked_once_for_a_frame(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

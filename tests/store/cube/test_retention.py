@@ -15,11 +15,13 @@ from headwater.store.cube.retention import RetentionConfig
 
 Open = Callable[..., CubeUser]
 RECORD = EdgeRecord(first_pane=0)
+OTHER = "other@paris#2"
 
 
 def filled(open_cube: Open, panes: int, **limits: float) -> CubeUser:
     """Panes 0, 1, 2 … with one update each, written ten seconds apart from 1000 on."""
-    user = open_cube(retention=RetentionConfig(**limits))  # type: ignore[arg-type]
+    keep_s = limits.pop("keep_s", 0.0)
+    user = open_cube(retention=RetentionConfig(**limits), keep_s_of=lambda query: keep_s)  # type: ignore[arg-type]
     user.install()
     for pane in range(panes):
         user.clock.now_s = 1000.0 + 10 * pane
@@ -219,3 +221,32 @@ def test_what_is_set_aside_because_its_record_can_not_be_read_is_left_as_it_is(
     assert user.cube.status().panes == before == 4
     user.cube.write([Forget(QUERY)])
     assert user.cube.status().panes == user.cube.status().segments == 0
+
+
+def test_panes_of_a_stream_that_keeps_them_longer_stay(open_cube: Open) -> None:
+    user = filled(open_cube, 4, keep_s=60.0, retention_s=25)
+    ack(user, 0, 1, 2, 3)
+    assert user.cube.retention(now_s=1055.0).dropped == 0
+    assert user.cube.retention(now_s=1075.0).dropped == 2
+    assert panes(user) == {2, 3}
+
+
+def test_a_shorter_keep_than_the_cubes_own_says_nothing(open_cube: Open) -> None:
+    user = filled(open_cube, 4, keep_s=5.0, retention_s=25)
+    ack(user, 0, 1, 2, 3)
+    assert user.cube.retention(now_s=1030.0).dropped == 1
+
+
+def test_over_the_bytes_what_is_kept_longer_goes_after_what_is_not(open_cube: Open) -> None:
+    user = open_cube(keep_s_of=lambda query: 1e6 if query == QUERY else 0.0)
+    for query in (QUERY, OTHER):
+        user.install(query)
+        user.commit((0, "/a", 1), query=query)
+        user.make_updates(0, query=query, sent=True)
+        user.cube.write([MarkAcked(query, ((0, 0),), 0, RECORD)])
+        user.clock.now_s += 10.0
+    half = user.cube.status().segment_bytes // 2
+    user.cube._retention = RetentionConfig(retention_s=5.0, retention_bytes=half + half // 2)
+    run = user.cube.retention(now_s=user.clock() + 10.0)
+    assert (run.dropped, run.declined) == (1, ())
+    assert user.cube.rows(QUERY, 0, ((1, 1),)).num_rows == 1

@@ -11,7 +11,7 @@ for a sum that is short would look like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 import pyarrow as pa
@@ -57,6 +57,7 @@ class CubeAnswer:
         found: CubeSlice,
         *,
         load: Callable[[Stretch], pa.Table | None],
+        load_anew: Callable[[CubeSlice, int, int], list[pa.Table] | None],
         mergers: tuple[ArrowMerger, ArrowMerger],
         compute: Callable[[str, pa.Table], pa.Table],
         check: Callable[[], None],
@@ -64,7 +65,7 @@ class CubeAnswer:
         """``mergers``: the question's and the stream's; ``compute`` runs SQL over rows; ``check``
         raises ``OverLimit`` where the time is over."""
         self._question, self._stream, self._part, self._slice = question, stream, part, found
-        self._load = load
+        self._load, self._load_anew = load, load_anew
         self._merger, self._stream_merger = mergers
         self._compute = compute
         self._check = check
@@ -106,9 +107,18 @@ class CubeAnswer:
 
     def _rows(self, first: int, last: int) -> pa.Table | None:
         """None: some of them are lost."""
+        rows = self._merged_of(map(self._load, self._stretches(first, last)))
+        if rows is None:  # or they have moved
+            again = self._load_anew(self._slice, first, last)
+            return None if again is None else self._merged_of(again)
+        return rows
+
+    def _stretches(self, first: int, last: int) -> Iterator[Stretch]:
+        return (stretch for _, stretch in self._slice.between(first, last))
+
+    def _merged_of(self, found: Iterable[pa.Table | None]) -> pa.Table | None:
         merged, tables = self._stream_merger.none(), list[pa.Table]()
-        for _, stretch in self._slice.between(first, last):
-            rows = self._load(stretch)
+        for rows in found:
             if rows is None:
                 return None
             tables.append(rows)
@@ -171,6 +181,17 @@ def as_of_text(found: CubeSlice, stream: Query) -> str:
         f"from the cube of {found.stream}, closed through {until}: {count} updates with "
         f"{found.rows} rows of {len(found.stretches)} panes"
     )
+
+
+def open_text(found: CubeSlice, stream: Query) -> str:
+    """Which of them were open; empty: none."""
+    if not found.open:
+        return ""
+    first, last = found.open[0][0], found.open[-1][1]
+    count = found.rows_of(first, last)
+    rows = "1 row" if count == 1 else f"{count} rows"
+    since = stream.bound_text(stream.window.pane_start_us(first))
+    return f"open from {since} on: with {rows} so far, and more may come"
 
 
 def _with_pane(one: tuple[int, pa.Table]) -> pa.Table:

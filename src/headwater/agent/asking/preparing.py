@@ -17,12 +17,14 @@ from headwater.algebra.panes import MICROS
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import command_word
 from headwater.plan.command import Install
+from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import Source
+from headwater.plan.timestamps import timestamp_text
 from headwater.sql.compile import compile_statements, numbered
 from headwater.sql.questions.asking import asking, question_query
-from headwater.sql.questions.question_text import Stretch, stretch_of
+from headwater.sql.questions.question_text import NOW_SLACK_US, Stretch, stretch_of
 from headwater.sql.questions.subsume import why_not
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.sql_text import parse
@@ -54,11 +56,12 @@ def prepared_ask(runtime: SiteRuntime, request: AskRequest) -> PreparedAsk:
             chosen.of,
             request.sites,
         )
-        queries.append(_with_ask(runtime, estimate, chosen.stream, estimates=True))
-    queries.append(_with_ask(runtime, chosen.question, chosen.stream, estimates=False))
-    *estimates, question = (_word(runtime, query) for query in queries)
+        queries.append(_with_ask(runtime, request, estimate, chosen.stream, estimates=True))
+    question = _with_ask(runtime, request, chosen.question, chosen.stream, estimates=False)
+    queries.append(question)
+    *estimates, word = (_word(runtime, query) for query in queries)
     return PreparedAsk(
-        question=question,
+        question=word,
         estimate=estimates[0] if estimates else None,
         source=source.text,
         first_us=chosen.of.first_us,
@@ -113,7 +116,7 @@ def _chosen(
             why.append(f"{stream.id.name}: {error}")
             continue
         question = _compiled(runtime, source, request.name, request.select, of, request.sites)
-        lacks = why_not(question, stream)
+        lacks = why_not(question, stream) or _expired(runtime, of, stream)
         if lacks is None:
             found.append(Chosen(question, stream, of))
         else:
@@ -126,6 +129,21 @@ def _chosen(
     return Chosen(question, None, of)
 
 
+def _expired(runtime: SiteRuntime, of: Stretch, stream: Query) -> str | None:
+    """Sites are taken to keep panes as long as this agent does; None: they may have these."""
+    kept_s = runtime.settings.retention.retention_s
+    if isinstance(stream.keep_s, float):
+        kept_s = max(kept_s, stream.keep_s)
+    first_us = round((runtime.wall_s() - kept_s) * MICROS)
+    if of.first_us + of.step_us > first_us:
+        return None
+    kept = duration_text(round(kept_s) * MICROS)
+    return (
+        f"{stream.id.name}: wanted panes from {timestamp_text(of.first_us)} on, and sites keep "
+        f"them for {kept}; ask about that, or have them kept longer: WITH (keep = '30 days')"
+    )
+
+
 def _size_of(stream: Query | None) -> tuple[int, int, str]:
     """The least one has the fewest rows, as far as can be told."""
     assert stream is not None
@@ -135,8 +153,10 @@ def _size_of(stream: Query | None) -> tuple[int, int, str]:
 def _stretch(
     runtime: SiteRuntime, request: AskRequest, pane_us: int, stream: Query | None
 ) -> Stretch:
-    now_us = int(runtime.wall_s() * MICROS)
-    if stream is not None:
+    now_us, slack_us = int(runtime.wall_s() * MICROS), NOW_SLACK_US
+    if stream is not None and request.adds_open:
+        now_us, slack_us = root_now_us(runtime, stream), 0
+    elif stream is not None:
         now_us = root_now_us(runtime, stream) - round(stream.timing.disorder_s * MICROS)
     return stretch_of(
         since_s=request.since_s,
@@ -144,6 +164,7 @@ def _stretch(
         to_us=request.to_us,
         now_us=now_us,
         pane_us=pane_us,
+        slack_us=slack_us,
     )
 
 
@@ -165,7 +186,12 @@ def _compiled(
 
 
 def _with_ask(
-    runtime: SiteRuntime, query: Query, stream: Query | None, *, estimates: bool
+    runtime: SiteRuntime,
+    request: AskRequest,
+    query: Query,
+    stream: Query | None,
+    *,
+    estimates: bool,
 ) -> Query:
     config = runtime.settings.ask
     ask = Ask(
@@ -174,6 +200,7 @@ def _with_ask(
         bytes_max=config.bytes_max,
         seconds_max=config.seconds_max,
         estimates=estimates,
+        open_panes=True if request.adds_open and stream is not None else msgspec.UNSET,
     )
     return asking(query, ask)
 

@@ -22,6 +22,7 @@ from headwater.agent.asking.cube_answer import (
     OverLimit,
     as_of_text,
     damaged_ranges,
+    open_text,
     panes_of,
     slice_bounds,
 )
@@ -159,6 +160,7 @@ class SiteQuestions:
             tuple(made.declined),
             damaged_ranges(made),
             as_of_text(found, stream),
+            open_text(found, stream),
         )
 
     def _contained(self, query: Query, ask: Ask) -> tuple[Query, CubePart]:
@@ -181,11 +183,11 @@ class SiteQuestions:
         question, now_s = str(query.id), self._now_s()
         slices = self._cube.slices
         first, last = slice_bounds(query, stream, part)
+        opens = query.asked is not None and query.asked.adds_open
         if query.asked is not None and query.asked.estimates:
-            return slices.slice(str(stream.id), first, last)
-        found = slices.pinned(
-            question, str(stream.id), first, last, until_s=now_s + self._config.life_s
-        )
+            return slices.slice(str(stream.id), first, last, opens=opens)
+        until_s = now_s + self._config.life_s
+        found = slices.pinned(question, str(stream.id), first, last, until_s=until_s, opens=opens)
         held = slices.pins.bytes(now_s=now_s, beside=question)
         if held + found.bytes > self._config.pinned_bytes_max:
             slices.pins.end(question)
@@ -220,6 +222,7 @@ class SiteQuestions:
             part,
             found,
             load=self._cube.slices.load,
+            load_anew=self._cube.slices.load_anew,
             mergers=(self._book.merger(str(query.id)), self._book.merger(str(stream.id))),
             compute=compute,
             check=check,

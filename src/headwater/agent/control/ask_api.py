@@ -22,6 +22,8 @@ class AskRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As in WITH (sites = …)."""
     reads_logs: bool = False
     """Wanted from the logs, whatever the cubes have."""
+    adds_open: bool = False
+    """Wanted with what sites have of panes that are open yet."""
 
 
 class PreparedAsk(msgspec.Struct, frozen=True):

@@ -201,9 +201,14 @@ class StreamLine(msgspec.Struct, frozen=True):
     """Where it has a budget or a weight: what the site that was asked sends for it, and may."""
     carries: str = ""
     """What the way from the site that was asked to its root carries, and where that is least."""
+    backlog: str = ""
+    """What waits at the site that was asked, and for how long."""
     degraded: str = ""
     """Where it may give something up: what the site that was asked gives up now, and at the root
     how many sites do."""
+    unwanted: str = ""
+    """Where windows have had enough: how many panes are wanted no more, at the root since it was
+    started, and by the site that was asked."""
     former: int = 0
     """Former queries of this name of which answers are left: ``headwater streams --former``."""
 

@@ -201,11 +201,16 @@ def _require_question(
 
     mine = question_query(name, select, of, sites=request.sites, compiled=compiled)
     mine = msgspec.structs.replace(mine, unit_last=theirs.unit_last)
-    if theirs.asked is None or theirs != asking(mine, theirs.asked):
+    is_asked = theirs.asked is not None and theirs == asking(mine, theirs.asked)
+    if not is_asked or _adds_open(theirs) > request.adds_open:
         raise HeadwaterError(
             f"the agent has made another query of {name!r} than is made here; nothing is signed. "
             "Compare the versions: headwater --version"
         )
+
+
+def _adds_open(query: Query) -> bool:
+    return query.asked is not None and query.asked.adds_open
 
 
 async def _give(ask: Ask, request: api.GiveRequest) -> Any:

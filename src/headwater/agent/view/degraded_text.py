@@ -7,6 +7,7 @@ from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.capacity.way_capacity import BUDGET
 from headwater.algebra.sets import bitset
 from headwater.edge.degrade.degrading import DegradeProgress
+from headwater.edge.progress import Backlog
 from headwater.plan.query import Query
 from headwater.root.root import Root
 
@@ -39,6 +40,26 @@ def own_text(found: DegradeProgress) -> str:
     left = ", ".join(f"{100.0 * one:.0f} %" for one in found.left)
     leaves = f", steps leave {left}" if left else ""
     return f"{found.text}{why}, needs {rate_text(found.need)}, {way}{to}{leaves}"
+
+
+def backlog_text(found: Backlog) -> str:
+    """Nothing where nothing waits.
+
+    >>> backlog_text(Backlog(12, 3_400_000, 75.2, 30, 6))
+    '12 panes wait (3.2 MiB), for up to 75 s; 30 deferred, follow; 6 rolled up'
+    >>> backlog_text(Backlog())
+    ''
+    """
+    told = list[str]()
+    if found.panes:
+        wait = "pane waits" if found.panes == 1 else "panes wait"
+        size = found.bytes / (1 << 20)
+        told.append(f"{found.panes} {wait} ({size:.1f} MiB), for up to {found.waited_s:.0f} s")
+    if found.deferred:
+        told.append(f"{found.deferred} deferred, follow")
+    if found.rolled_up:
+        told.append(f"{found.rolled_up} rolled up")
+    return "; ".join(told)
 
 
 def _sites_text(root: Root) -> str:

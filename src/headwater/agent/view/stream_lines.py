@@ -14,12 +14,14 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.time_text import iso
 from headwater.agent.view.alarm_lines import roots_elsewhere
 from headwater.agent.view.capacity_shown import way_text
-from headwater.agent.view.degraded_text import degraded_text
+from headwater.agent.view.degraded_text import backlog_text, degraded_text
 from headwater.agent.view.settings_lines import settings_text
 from headwater.agent.view.site_lines import sending_by_query
+from headwater.agent.view.unwanted_text import unwanted_text
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
-from headwater.edge.record import RUNNING
+from headwater.algebra.words.site_state import RUNNING
+from headwater.edge.progress import Backlog
 from headwater.overlay.links.query_spending import QuerySpent
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
@@ -70,7 +72,9 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
         alarms=0 if root is None else len(root.alarms),
         clocks=_clocks_text(runtime, query),
         settings=_settings_text(runtime, query),
+        backlog=backlog_text(_backlog(runtime, query)),
         degraded=degraded_text(runtime, query),
+        unwanted=unwanted_text(runtime, query),
         carries=way_text(runtime.node.peer.way_capacity(str(query.id))),
     )
     if query.root != runtime.site or str(query.id) in runtime.node.refusals():
@@ -79,6 +83,11 @@ def stream_line(runtime: SiteRuntime, query: Query) -> StreamLine:
     others = {envelope.query for envelope in published} - set(runtime.node.peer.live_queries())
     line = msgspec.structs.replace(line, former=len(others))
     return with_answers(line, [one for one in published if one.query == str(query.id)])
+
+
+def _backlog(runtime: SiteRuntime, query: Query) -> Backlog:
+    found = runtime.node.edge.progress(now_s=runtime.now_s())
+    return next((one.backlog for one in found if one.query == str(query.id)), Backlog())
 
 
 def bare_line(query: Query) -> StreamLine:

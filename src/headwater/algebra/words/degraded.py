@@ -27,6 +27,8 @@ class Why(StrEnum):
     """Somebody has set what may be sent."""
     QUEUE = "queue"
     """What was made waits, whatever was measured of the way."""
+    BACKLOG = "backlog"
+    """More was waiting, or for longer, than the query may have waiting."""
     RESTORED = "restored"
     """The finer step has room again."""
     OTHER = "other"
@@ -60,6 +62,25 @@ def with_degraded(said: tuple[Degraded, ...], new: Degraded) -> tuple[Degraded, 
     """A later word on the same pane replaces an earlier one."""
     kept = [one for one in said if one.pane < new.pane]
     return (*kept, new)[-DEGRADED_MAX:]
+
+
+def with_degraded_over(
+    said: tuple[Degraded, ...], new: Degraded, *, last: int
+) -> tuple[Degraded, ...]:
+    """The word holds from its pane through the last, and before and after them what held before.
+
+    >>> one = with_degraded_over((), Degraded(5, 1, Why.BACKLOG), last=7)
+    >>> two = with_degraded_over(one, Degraded(8, 1, Why.BACKLOG), last=10)
+    >>> [(at.pane, at.step) for at in two]
+    [(5, 1), (11, 0)]
+    """
+    held = next((one for one in reversed(said) if one.pane <= last + 1), None)
+    step, why = (0, Why.RESTORED) if held is None else (held.step, held.why)
+    before = [one for one in said if one.pane < new.pane]
+    is_same = bool(before) and (before[-1].step, before[-1].why) == (new.step, new.why)
+    after = [one for one in said if one.pane > last + 1]
+    joined = (*before, *(() if is_same else (new,)), Degraded(last + 1, step, why), *after)
+    return joined[-DEGRADED_MAX:]
 
 
 def still_said(said: tuple[Degraded, ...], done_through: int) -> tuple[Degraded, ...]:

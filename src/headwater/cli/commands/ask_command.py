@@ -18,7 +18,7 @@ import msgspec
 import typer
 
 from headwater.agent.control import control_api as api
-from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest
+from headwater.agent.control.ask_api import AskRequest, EndAskReply, EndAskRequest, PreparedAsk
 from headwater.cli.commands.operator_commands import At, Federation, ask, show_answer
 from headwater.cli.show.estimate_line import Estimate, estimate_of
 from headwater.cli.show.output import ListingOutput, OutputFormat, chosen, print_objects, say
@@ -46,6 +46,9 @@ Sites = Annotated[
     str, typer.Option("--sites", help="Sites: names, globs or labels, as in WITH (sites = …).")
 ]
 Logs = Annotated[bool, typer.Option("--logs", help="Read the logs, though cubes may have it.")]
+Open = Annotated[
+    bool, typer.Option("--open", help="Add what sites have of panes that are not closed yet.")
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -59,6 +62,7 @@ def ask_question(
     to: To = None,
     sites: Sites = "",
     logs: Logs = False,
+    open_: Open = False,
     yes: Yes = False,
     federation: Federation = None,
     at: At = None,
@@ -71,7 +75,7 @@ def ask_question(
     what, and what is missing. Exit code 1: you said no; 4: no answer came in time.
     """
     form = chosen(output)
-    request = _request(select, since, from_, to, sites, logs)
+    request = _request(select, since, from_, to, sites, logs=logs, adds_open=open_)
     asking = _Asking(federation, at, request)
     with asking.ended():
         asking.prepare()
@@ -96,12 +100,24 @@ def _together(answers: list[api.AnswerEvent], form: OutputFormat) -> list[api.An
 
 
 def _request(
-    select: str, since: str | None, from_: str | None, to: str | None, sites: str, logs: bool
+    select: str,
+    since: str | None,
+    from_: str | None,
+    to: str | None,
+    sites: str,
+    *,
+    logs: bool,
+    adds_open: bool,
 ) -> AskRequest:
     if (since is None) == (from_ is None):
         got = "neither" if since is None else "both"
         raise ConfigurationError(
             f"ask: wanted --since or --from, which say about when, got {got}; give one"
+        )
+    if logs and adds_open:
+        raise ConfigurationError(
+            "ask: wanted --open or --logs, got both; open panes are of cubes, and logs have all "
+            "that was written: leave out one"
         )
     since_us = None if since is None else _length_us(since)
     return AskRequest(
@@ -112,6 +128,7 @@ def _request(
         to_us=_moment_us("--to", to),
         sites=sites,
         reads_logs=logs,
+        adds_open=adds_open,
     )
 
 
@@ -247,6 +264,7 @@ def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputForma
         source = "logs" if asking.question.estimate is None else "cube"
         print_objects([{"estimate": told, "source": source, "why_not_cubes": list(why)}])
         return
+    say(_stretch_line(asking.question.prepared))
     if asking.question.estimate is None:
         for text in why:
             say(f"not from cubes: {text}")
@@ -255,6 +273,16 @@ def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputForma
         say("no site has said how much it reads")
     else:
         say(estimate.text())
+
+
+def _stretch_line(prepared: PreparedAsk) -> str:
+    """It may be more than was written, since it is of whole steps."""
+    from headwater.plan.durations import duration_text
+    from headwater.plan.timestamps import timestamp_text
+
+    first, end = timestamp_text(prepared.first_us), timestamp_text(prepared.end_us)
+    step = duration_text(prepared.step_us)
+    return f"asks about {first} to {end}, in steps of {step}"
 
 
 def _require_yes() -> None:

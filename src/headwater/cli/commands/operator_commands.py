@@ -48,7 +48,9 @@ TROUBLES = frozenset(
         "settings",
         "sending",
         "carries",
+        "backlog",
         "degraded",
+        "unwanted",
         "former",
     )
 )

@@ -245,6 +245,15 @@ class PaneBook:
         entry = self.fresh.get(pane) or self._backlog.get(pane)
         return entry.updates if entry else []
 
+    def unsent(self) -> dict[int, Unsent]:
+        """By pane, the oldest first."""
+        return dict(sorted({**self._backlog, **self.fresh}.items()))
+
+    def shelve(self, pane: int) -> None:
+        """What was made of it stays at the site for now."""
+        self.fresh.pop(pane, None)
+        self._backlog.pop(pane, None)
+
     @property
     def waits_for_room(self) -> bool:
         return bool(self.fresh or self._backlog or self.repairs)
@@ -309,6 +318,8 @@ class PaneBook:
         """All that was ever sent is in question, as sent long ago if it isn't under way."""
         self._wanted_s.clear()
         for pane in self.filled.numbers(done_through, FOREVER):
+            if pane in self.deferred:
+                continue
             known = {*self.unsent_of(pane), *self.flights.get(pane, ())}
             sent = [n for n in range(1, self.updates_of(pane) + 1) if n not in known]
             self.fly(pane, sent, now_s=LONG_AGO_S)

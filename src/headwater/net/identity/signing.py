@@ -37,6 +37,7 @@ from headwater.net.values.words import (
 )
 from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Alter, Command, Count, Install, Remove
+from headwater.plan.questions.viewer import may_sign
 
 Given = TypeVar("Given", Install, Remove, Alter, Command, SiteBudget, Command | SiteBudget)
 KEY_BYTES = 8
@@ -87,8 +88,8 @@ class PublicKeys(Protocol):
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        """The key of the proof, if it is this operator's. Of what is counted, also one whose
-        certificate has ended since."""
+        """The key of the proof, if it is this operator's, or viewer's (``viewer_of``). Of what is
+        counted, also one whose certificate has ended since."""
 
 
 class MemoryKeys:
@@ -234,6 +235,8 @@ class KeySignatures:
     def is_command_of(
         self, operator: str, command: Command | SiteBudget, *, is_counted: bool
     ) -> bool:
+        if not may_sign(operator, command):
+            return False
         key_of = partial(self._others.of_operator, is_counted=is_counted)
         return self._is_by(operator, kind_of(command), command.proof, key_of)
 

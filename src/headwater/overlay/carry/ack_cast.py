@@ -16,18 +16,25 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.site_state import FOREVER
 
+NEVER = (-1, -1)
+
 
 class AckCast:
     def __init__(self) -> None:
         self._newest: dict[str, tuple[Acknowledgement, float]] = {}
+        self._outlived: dict[str, tuple[int, int]] = {}
+        """By query: the newest word that was handed on of a life of its root before the newest."""
         self._owed: set[tuple[str, str]] = set()
 
-    def is_newer(self, ack: Acknowledgement) -> bool:
-        """A new life of the root starts its own count."""
+    def is_news(self, ack: Acknowledgement) -> bool:
+        """A new life of the root starts its own count. A word of an earlier one is handed on, since
+        a root whose clock was set back must be told that there was a higher one; but each once.
+        Were it taken for the newest, two lives would take turns, and their words go in circles."""
         known = self._newest.get(ack.query)
-        if known is None or known[0].root_incarnation != ack.root_incarnation:
+        if known is None or ack.order > known[0].order:
             return True
-        return ack.number > known[0].number
+        is_outlived = ack.root_incarnation < known[0].root_incarnation
+        return is_outlived and ack.order > self._outlived.get(ack.query, NEVER)
 
     def held(self, ack: Acknowledgement) -> Acknowledgement | None:
         """The same word, as it is held here."""
@@ -41,7 +48,14 @@ class AckCast:
         self._newest[query_id] = (msgspec.structs.replace(ack, leaves=tuple(joined)), came_s)
 
     def accept(self, ack: Acknowledgement, *, now_s: float) -> None:
-        self._newest[ack.query] = (ack, now_s)
+        """Of news."""
+        known = self._newest.get(ack.query)
+        before = None if known is None else known[0]
+        if before is None or ack.order > before.order:
+            self._newest[ack.query] = (ack, now_s)
+        if before is not None and before.root_incarnation != ack.root_incarnation:
+            older = min(before.order, ack.order)
+            self._outlived[ack.query] = max(older, self._outlived.get(ack.query, NEVER))
 
     def newest(self, query_id: str, *, now_s: float) -> Acknowledgement | None:
         """With its age as of now."""
@@ -77,4 +91,5 @@ class AckCast:
 
     def discard_query(self, query_id: str) -> None:
         self._newest.pop(query_id, None)
+        self._outlived.pop(query_id, None)
         self._owed = {owed for owed in self._owed if owed[0] != query_id}

@@ -103,7 +103,7 @@ class AckRelay:
         if held is not None:
             self._take_more(query, held, ack.leaves, sender, now_s=now_s)
             return
-        if not self._cast.is_newer(ack):
+        if not self._cast.is_news(ack):
             return
         if not self._signatures.is_ack_of(query.root, ack):
             text = f"acknowledgement of {ack.query}: it is not signed by {query.root}"

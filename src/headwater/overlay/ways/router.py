@@ -67,7 +67,7 @@ class Router:
         query = self.live.get(query_id)
         if hop is None or query is None or not query.is_member:
             return hop
-        return None if self._neighbours.is_filled(hop.site, query_id) else hop
+        return None if self._neighbours.link(hop.site).is_filled_for(query_id) else hop
 
     def way_on(
         self, query_id: str, route: Route = START, version: int | None = None, *, now_s: float

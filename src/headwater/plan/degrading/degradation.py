@@ -22,7 +22,7 @@ from math import isfinite
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from headwater.algebra.bounds import Name
 
@@ -102,14 +102,42 @@ class Degradation(msgspec.Struct, frozen=True):
     """In the order in which they come in."""
     follows: bool = False
     """Whether what the way had no room for comes when it has."""
+    backlog_bytes: int | UnsetType = UNSET
+    """Of rows that wait unsent: beyond it the oldest leave at a coarser level of time."""
+    backlog_age_s: float | UnsetType = UNSET
+    """For how long the oldest of them has waited: beyond it likewise."""
+
+    @property
+    def bounds_backlog(self) -> bool:
+        return self.backlog_bytes is not UNSET or self.backlog_age_s is not UNSET
+
+    def is_beyond(self, waiting_bytes: int, waited_s: float) -> bool:
+        """Whether more waits than may."""
+        is_much = self.backlog_bytes is not UNSET and waiting_bytes > self.backlog_bytes
+        return is_much or (self.backlog_age_s is not UNSET and waited_s > self.backlog_age_s)
 
     def fault(self) -> str | None:
+        for name in ("backlog_bytes", "backlog_age_s"):
+            limit = getattr(self, name)
+            if limit is not UNSET and not (isfinite(limit) and limit > 0):
+                return f"degrade: {name}: wanted more than 0, got {limit}"
         kinds = [one.kind for one in self.operators]
         twice = next((kind for kind in kinds if kinds.count(kind) > 1), None)
         if twice is not None:
             return f"degrade: `{twice}` occurs twice"
         faults = (one.fault() for one in self.operators)
         return next((f"degrade: {fault}" for fault in faults if fault), None)
+
+    def step_of(self, kind: OperatorKind, level: int) -> int:
+        """The first step at which an operator is at this level, or at its last."""
+        steps = range(1, self.last_step + 1)
+        found = (
+            step
+            for step in steps
+            for one in self.levels_at(step)
+            if one.operator.kind is kind and one.at >= level
+        )
+        return next(found, self.last_step)
 
     @property
     def last_step(self) -> int:

@@ -22,6 +22,9 @@ ASK_S_MAX = 60.0
 """What a site gives to one question, from the moment on when its turn has come."""
 ASK_LIFE_S = 600.0
 """After which a question ends, answered or not; as long its panes stay pinned."""
+NAMED = "ask_"
+"""What names of questions begin with. A name that is taken twice ends a stream, so who may only ask
+must not take one of those."""
 LIFE_S_MAX = 7 * 86_400.0
 
 
@@ -37,10 +40,17 @@ class Ask(msgspec.Struct, frozen=True):
     seconds_max: float = ASK_S_MAX
     estimates: bool = False
     """Only how much there would be to read is asked."""
+    open_panes: bool | msgspec.UnsetType = msgspec.UNSET
+    """What sites have of panes that are open yet is wanted, too, and marked. A site that does not
+    know it declines these."""
 
     @property
     def reads_cube(self) -> bool:
         return bool(self.stream)
+
+    @property
+    def adds_open(self) -> bool:
+        return self.open_panes is True
 
     def fault(self) -> str | None:
         """What is wrong with it; None: nothing."""
@@ -48,4 +58,6 @@ class Ask(msgspec.Struct, frozen=True):
             return f"wanted limits above 0, got {self.bytes_max} bytes, {self.seconds_max} s"
         if self.estimates and not self.reads_cube:
             return "wanted a stream whose cube is estimated, got none"
+        if self.adds_open and not self.reads_cube:
+            return "wanted open panes of a stream's cube, got no stream"
         return None

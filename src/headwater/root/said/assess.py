@@ -145,11 +145,13 @@ def assess(
         is_settled = is_settled and not expected & ~board.settled
     sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
     is_sealed = sealed_through >= boards[-1].pane + 1
-    disputed = _disputed(scoreboard, boards, missing_max)
+    disputed = _disputed(scoreboard, boards, missing_max) if scoreboard.disputed else ()
     is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
-    used = [scoreboard.table.settings_at(board.pane, board.covered) for board in boards]
-    withheld = _stated(scoreboard, boards, used, sealed_through=sealed_through)
+    table, withheld = scoreboard.table, NONE_STATED
+    used = [table.settings_at(board.pane, board.covered) for board in boards]
+    if table.settings.tolerances:
+        withheld = _stated(table.settings, boards, used, sealed_through=sealed_through)
     fidelity = reached(scoreboard, spec.panes_of(window), demand).at_least(published)
     has_enough = demand is not None and goes_by_demand and demand.is_final
     has_enough = has_enough and demand is not None and demand.is_met_by(fidelity)
@@ -159,7 +161,9 @@ def assess(
         final_by = FinalBy.DRAWN if fidelity.undrawn else FinalBy.SEALED
         final_by = FinalBy.BOUNDED if stays else final_by
     final_by = None if disputed or is_doubted else final_by
-    degraded = _degraded(scoreboard, boards, sealed_through)
+    degraded: tuple[DegradedSite, ...] = ()
+    if table.degraded:
+        degraded = degraded_sites(table, boards, sealed_through=sealed_through)
     if final_by is not None:
         withheld = withheld.for_good()
         degraded = tuple(msgspec.structs.replace(one, follows=False) for one in degraded)
@@ -183,20 +187,10 @@ def assess(
     )
 
 
-def _degraded(
-    scoreboard: Scoreboard, boards: list[PaneBoard], sealed_through: int
-) -> tuple[DegradedSite, ...]:
-    table = scoreboard.table
-    return degraded_sites(table, boards, sealed_through=sealed_through) if table.degraded else ()
-
-
 def _stated(
-    scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
+    book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
 ) -> StatedErrors:
     """What is kept back of all panes together, by the settings that each of them was made by."""
-    book = scoreboard.table.settings
-    if not book.tolerances:
-        return NONE_STATED
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))
@@ -231,8 +225,6 @@ def _disputed(
     scoreboard: Scoreboard, boards: list[PaneBoard], named_max: int
 ) -> tuple[DisputedSite, ...]:
     """Sites that have signed other closes than those that are held of them."""
-    if not scoreboard.disputed:
-        return ()
     panes: dict[int, list[int]] = {}
     for board in boards:
         for ordinal in scoreboard.disputed.get(board.pane, ()):

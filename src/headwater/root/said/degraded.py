@@ -24,6 +24,7 @@ WHY_TEXT = {
     Why.CAPACITY: "the way carries less than all of it",
     Why.BUDGET: "its budget is less than all of it takes",
     Why.QUEUE: "what was made waited",
+    Why.BACKLOG: "its backlog was more than may wait",
     Why.RESTORED: "a finer step has room again",
 }
 

@@ -18,6 +18,7 @@ from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
 from headwater.root.said.reached import Reached
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
+from headwater.root.unwanted import UnwantedPanes
 
 SITES_SHOWN_MAX = 50
 ALARMS_SHOWN_MAX = 8
@@ -123,6 +124,8 @@ class Explanation(msgspec.Struct, frozen=True):
     degraded: tuple[DegradedSite, ...] = ()
     """As in ``Envelope``."""
     degraded_count: int = 0
+    unwanted: UnwantedPanes = UnwantedPanes()
+    """Of all windows."""
 
     def _degraded_lines(self) -> Iterator[str]:
         shown = self.degraded[:SITES_SHOWN_MAX]
@@ -177,6 +180,8 @@ class Explanation(msgspec.Struct, frozen=True):
         lines += [f"  {remark.line()}" for remark in self.remarks[:SITES_SHOWN_MAX]]
         if len(self.remarks) > SITES_SHOWN_MAX:
             lines.append(f"  and more: {len(self.remarks)} remarks of sites about their input")
+        if self.unwanted.count:
+            lines.append(f"  since the root was started {self.unwanted.text()}")
         if self.unconfirmed:
             lines.append(f"  {unconfirmed_text(self.unconfirmed)}")
         lines += [f"  {sentence}" for sentence in self.awaited]

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from headwater.algebra.fidelity import measure
 from headwater.algebra.sets import bitset
+from headwater.algebra.words.degraded import Why, degraded_at
 from headwater.algebra.words.site_state import PaneState, Reason
 from headwater.plan.degrading.companion import fine_panes
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.assess import Assessment, alarms_of, causes_of
-from headwater.root.said.degraded import DegradedSite
+from headwater.root.said.degraded import WHY_TEXT, DegradedSite
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -185,7 +186,8 @@ class LevelJoin:
             for ordinal in sorted({site for one in series for site in one.disputed})
         )
         alarms = tuple(alarm for one in chosen for alarm in one.alarms())
-        degraded = tuple(_degraded(one) for one in chosen if one.step != FULL)
+        full = next((one for one in series if one.step == FULL), None)
+        degraded = tuple(_degraded(one, full) for one in chosen if one.step != FULL)
         named = tuple(entry for entries in degraded for entry in entries)
         is_clear = not (absent or damaged or disputed or alarms)
         pieces = tuple(
@@ -228,7 +230,15 @@ class LevelJoin:
             yield MissingSite(names[ordinal], *found, ((window, window),))
 
 
-def _degraded(one: Series) -> list[DegradedSite]:
+def _why(ordinal: int, full: Series | None) -> str:
+    """In the words of the site: whether the panes were rolled up later, or never made finer."""
+    if full is None or ordinal not in full.books.table.views:
+        return WHY
+    said = degraded_at(full.books.table.views[ordinal].state.degraded, full.panes[0])
+    return WHY_TEXT[Why.BACKLOG] if said is not None and said.why is Why.BACKLOG else WHY
+
+
+def _degraded(one: Series, full: Series | None) -> list[DegradedSite]:
     level = one.books.query.stands_for
     assert level is not None, "the full query is no level"
     names = one.books.table.names
@@ -241,7 +251,7 @@ def _degraded(one: Series) -> list[DegradedSite]:
             of=level.count,
             operator=str(level),
             level=level.step,
-            why=WHY,
+            why=_why(ordinal, full),
             follows=not level.stays,
         )
         for ordinal in bitset.members(one.taking & one.covered)

@@ -92,6 +92,7 @@ def _none_of_ours(root: Root, number: int, status: str) -> Explanation:
         unparsed=root.table.tally.unparsed,
         remarks=all_remarks(root),
         unconfirmed=root.table.unconfirmed(),
+        unwanted=root.answers.unwanted_panes(),
         part=root.query.part,
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
     )

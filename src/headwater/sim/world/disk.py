@@ -328,6 +328,19 @@ class CubeDisk:
             return False
         return sum(row_count(bag.once) for bag in (*at.updates, at.waiting)) > rows_max
 
+    def roll_up(self, wanted: do.RollUp) -> list[UpdatesMade]:
+        self._write_record(wanted.query, wanted.record)
+        self._write_record(wanted.level, wanted.level_record)
+        panes, bag = self._panes.get(wanted.query, {}), self.nothing
+        for pane in wanted.panes:
+            at = panes.get(pane)
+            for rows in () if at is None else (*at.updates, at.waiting):
+                bag = bag.merge(rows)
+        level = self._panes.setdefault(wanted.level, {})
+        coarse = level.setdefault(wanted.pane, PaneDisk(self.nothing))
+        coarse.waiting, coarse.written_s = coarse.waiting.merge(bag), self._clock.now_s()
+        return [UpdatesMade(wanted.level, wanted.pane, 1, 0, is_rolled_up=True)]
+
     def remember(self, remember: do.Remember) -> None:
         self._write_record(remember.query, remember.record)
 

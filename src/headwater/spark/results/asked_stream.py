@@ -17,6 +17,7 @@ from headwater.spark.results.results_layout import ResultsUnreadable
 
 PASSED = ("since", "from", "to", "sites", "federation", "at")
 """Options of the source that are options of the command."""
+FLAGS = ("logs", "open")
 WORDS_SHOWN = 1_000
 
 
@@ -27,8 +28,8 @@ def asked_stream(options: Mapping[str, str]) -> str:
     for name in PASSED:
         if options.get(name):
             command += [f"--{name}", options[name]]
-    if options.get("logs", "false").lower() == "true":
-        command.append("--logs")
+    flags = [one for one in FLAGS if options.get(one, "false").lower() == "true"]
+    command += [f"--{flag}" for flag in flags]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         words = done.stderr.strip()[-WORDS_SHOWN:]

@@ -8,6 +8,7 @@ from headwater.algebra.remainders.tolerance import Finally
 from headwater.plan.degrading.degradation import Degradation, Operator
 from headwater.sql.degrade import can_be_had
 from headwater.sql.degrade.asked_levels import read_operator
+from headwater.sql.degrade.backlog_options import read_backlog
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import read_degrade
 from headwater.sql.read.error_option import read_finally
@@ -34,4 +35,7 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
             )
         operators.append(made)
     follows = read_finally(options) is Finally.EXACT
-    return Degradation(tuple(operators), follows) if operators else UNSET
+    backlog_bytes, backlog_age_s = read_backlog(options, operators, stream)
+    if not operators:
+        return UNSET
+    return Degradation(tuple(operators), follows, backlog_bytes, backlog_age_s)

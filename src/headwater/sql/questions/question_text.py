@@ -51,10 +51,16 @@ def has_window(select: str) -> bool:
 
 
 def stretch_of(
-    *, since_s: float | None, from_us: int | None, to_us: int | None, now_us: int, pane_us: int
+    *,
+    since_s: float | None,
+    from_us: int | None,
+    to_us: int | None,
+    now_us: int,
+    pane_us: int,
+    slack_us: int = NOW_SLACK_US,
 ) -> Stretch:
     """In steps of whole panes of this length. Raises ``ConfigurationError``."""
-    latest_us = now_us - NOW_SLACK_US
+    latest_us = now_us - slack_us
     end_us = latest_us if to_us is None else min(to_us, latest_us)
     if since_s is not None:
         from_us = end_us - round(since_s * MICROS)

@@ -18,7 +18,7 @@ from headwater.plan.altered.link_share import (
 from headwater.plan.durations import duration_text, duration_us
 from headwater.plan.node_sets import is_plain, node_set, node_set_fault
 from headwater.plan.part import PARTS_MAX, Part
-from headwater.plan.query import TimeKind, Timing
+from headwater.plan.query import KEEP_S_MAX, TimeKind, Timing
 from headwater.plan.roster import Site
 from headwater.plan.timestamps import EXAMPLES, timestamp_us
 from headwater.sql.read.answering import read_deadline_s
@@ -50,6 +50,10 @@ STREAM_OPTIONS = {
     "budget": "what one agent sends for it at most, as in '80 kbit/s'; 'none' unless said",
     "weight": "its part where queries share a link: with 2 twice as much as another one; 1",
     "degrade": "what sites may give up where the way is too narrow, in this order; 'none'",
+    "backlog_bytes": "how much may wait at a site, as in '16 MB'; beyond it the oldest panes leave "
+    "at a coarser level of time",
+    "backlog_age": "for how long panes may wait at a site, as in '5 min'; beyond it likewise",
+    "keep": "how long sites keep panes for questions, where that is longer than for others",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }
 BEGIN_KEYWORDS = ("earliest", "now")
@@ -302,6 +306,21 @@ def _default_us(default: str) -> int:
             f"write {EXAMPLES}"
         )
     return us
+
+
+def read_keep_s(options: Options) -> float | UnsetType:
+    """Raises ``QueryRefused``."""
+    if "keep" not in options.names():
+        return UNSET
+    keep_s = options.duration_s("keep", 0.0)
+    if not 0 < keep_s <= KEEP_S_MAX:
+        longest = duration_text(round(KEEP_S_MAX) * MICROS)
+        raise options.refused(
+            "keep",
+            f"wanted a length of time above 0 and up to {longest}, as in keep = '30 days', got "
+            f"'{(options.text('keep') or '')[:60]}'",
+        )
+    return keep_s
 
 
 # What it may have of links

@@ -50,14 +50,13 @@ from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, PreparedUpdates, UpdateMaker
 from headwater.store.disk import Disk, explained
-from headwater.store.held_segments import HeldSegments
 from headwater.store.image_packer import ImagePacker
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.spool import SPOOL_BYTES_MAX, Spool
 from headwater.store.level_rows import LevelsOf
 from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
-from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch
+from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch, opened_segments
 from headwater.store.segments import CACHE_BYTES_MAX, SegmentStore
 from headwater.store.tables import Tables
 
@@ -97,6 +96,7 @@ class Cube:
         early_of: Callable[[str], EarlyRows | None],
         levels_of: LevelsOf,
         last_rows_of: Callable[[str], LastRows | None],
+        keep_s_of: Callable[[str], float],
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
@@ -108,11 +108,15 @@ class Cube:
         self.manifest = manifest
         self._merger_of = merger_of
         self._retention = retention
+        self._keep_s_of = keep_s_of
         self._clock = clock
-        self._last_rows_of = last_rows_of
         self._rows = PaneSegments(manifest, segments)
         ring = StateRing(manifest, self._rows)
         self._queries = CubeQueries(manifest, ring, last_rows_of=last_rows_of)
+        self.past_of = self._queries.past_of
+        self.unread = self._queries.unread
+        """Queries of which the record can't be read, and why: they are not among what is restored,
+        and what the cube has of them stays until they are removed."""
         self._early = EarlyMaker(
             manifest,
             self._queries,
@@ -151,12 +155,12 @@ class Cube:
             early_of=early_of,
             levels_of=levels_of,
         ).commit
-        self.slices = CubeSlices(manifest, self._queries, self._rows)
+        self._turn = threading.Lock()
+        """Those who free segments, or read what may be freed, take turns."""
+        self.slices = CubeSlices(manifest, self._queries, self._rows, turn=self._turn)
         """What questions are given of other queries' panes."""
         self.asked_rows = AskedRows(manifest, self._queries, self._rows, clock=clock)
         """What they make of it."""
-        self._turn = threading.Lock()
-        """Those who free segments, or read what may be freed, take turns."""
         self.incarnation = claim.incarnation
         self.born_s = claim.born_s
         """What the wall clock showed when this cube was made: what was before is lost to it, not
@@ -174,6 +178,7 @@ class Cube:
         early_of: Callable[[str], EarlyRows | None] = lambda query: None,
         levels_of: LevelsOf = lambda query: (),
         last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
+        keep_s_of: Callable[[str], float] = lambda query: 0.0,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
@@ -194,7 +199,7 @@ class Cube:
         lock = DirectoryLock.take(directory) if disk.is_kept else None
         try:
             with explained(f"opening {directory}"):
-                segments = _segments(directory / "segments", disk, cache_bytes_max)
+                segments = opened_segments(directory / "segments", disk, cache_bytes_max)
                 place = spool_directory or directory / "spool"
                 spool = Spool(place, disk=disk, bytes_max=spool_bytes_max)
                 disk.sync_directory(directory)
@@ -218,6 +223,7 @@ class Cube:
                 early_of=early_of,
                 levels_of=levels_of,
                 last_rows_of=last_rows_of,
+                keep_s_of=keep_s_of,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
@@ -240,7 +246,7 @@ class Cube:
     def write(self, writes: Sequence[CubeWrite]) -> list[list[UpdatesMade] | None]:
         """Do what the edge asked for, in order, in one transaction.
 
-        Returns for each ``MakeUpdates`` or ``MakeEarly`` what came of its panes. Raises
+        Returns for each ``MakeUpdates``, ``MakeEarly`` or ``RollUp`` what came of its panes. Raises
         ``DiskFull`` with nothing changed.
         """
         packer = ImagePacker(self._rows.store)
@@ -274,20 +280,17 @@ class Cube:
         found: list[PreparedUpdates | PreparedStates | PreparedEarly] = []
         for one in writes:
             if isinstance(one, MakeUpdates):
-                found.append(self._prepared(one, packer))
+                of = self._queries.last_rows_of(one.query)
+                found.append(
+                    self._maker.prepare(one, packer)
+                    if of is None
+                    else self._states.prepare(one, of, packer)
+                )
             elif isinstance(one, MakeEarly):
                 is_closing = (one.query, one.pane) in closing
                 early = PreparedEarly(one) if is_closing else self._early.prepare(one, packer)
                 found.append(early)
         return found
-
-    def _prepared(
-        self, wanted: MakeUpdates, packer: ImagePacker
-    ) -> PreparedUpdates | PreparedStates:
-        of = self._last_rows_of(wanted.query)
-        if of is None:
-            return self._maker.prepare(wanted, packer)
-        return self._states.prepare(wanted, of, packer)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         """The rows of these updates as one table.
@@ -337,24 +340,14 @@ class Cube:
         with self.manifest.lock:
             return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
 
-    def past_of(self, query: str) -> str | None:
-        """Which reading of the past the query awaits, as is written; empty: none. None: nothing is
-        written of the query."""
-        return self._queries.past_of(query)
-
     def counted(self, query: str, window: WindowSpec) -> int:
         """Where the site's own count of what it reads for a query goes on: behind what it has read,
         and, where windows go by it, not before the first pane that it answers for."""
-        if self._last_rows_of(query) is not None:
+        if self._queries.last_rows_of(query) is not None:
             return self._queries.counted(query)
         first = self._queries.first_pane(query)
         start = window.pane_start_us(first) if 0 < first < FOREVER else 0
         return max(self._queries.counted(query), start)
-
-    def unread(self) -> dict[str, str]:
-        """Queries of which the record can't be read, and why: they are not among what is restored,
-        and what the cube has of them stays until they are removed."""
-        return self._queries.unread()
 
     def retention(self, *, now_s: float) -> Retained:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""
@@ -368,10 +361,14 @@ class Cube:
                     early=self._early,
                     now_s=now_s,
                 )
-                run = Retention(
-                    self.manifest, self._queries, writer, self._retention, pins=self.slices.pins
-                )
-                retained = run.run(now_s=now_s)
+                retained = Retention(
+                    self.manifest,
+                    self._queries,
+                    writer,
+                    self._retention,
+                    pins=self.slices.pins,
+                    keep_s_of=self._keep_s_of,
+                ).run(now_s=now_s)
             self._rows.store.remove(writer.removed)
         return retained
 
@@ -392,9 +389,3 @@ class Cube:
             damaged_segments=count("count(*)", "segments", "is_damaged = 1"),
             spool_bytes=self.cuts.spool.bytes_used,
         )
-
-
-def _segments(directory: Path, disk: Disk, bytes_max: int) -> AnySegments:
-    if disk.is_kept:
-        return SegmentStore(directory, disk=disk, cache_bytes_max=bytes_max)
-    return HeldSegments(directory, disk=disk, bytes_max=bytes_max)

@@ -10,7 +10,7 @@ from headwater.node import effects as fx
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.early.early_maker import EarlyMaker, PreparedEarly
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
-from headwater.store.cube.update_maker import PreparedUpdates, UpdateMaker
+from headwater.store.cube.update_maker import LISTED, PreparedUpdates, UpdateMaker
 from headwater.store.manifest import Manifest
 
 
@@ -56,6 +56,26 @@ class CubeWriter:
         made, loose = self._early.write(prepared, now_s=self._now_s)
         self.loosened.update(loose)
         return made
+
+    def roll_up(self, write: fx.RollUp) -> list[UpdatesMade]:
+        """The level names the same stretches, until its own update is made of them: of what was
+        made of the panes, and of what waits there."""
+        full = self._queries.write_record(write.query, write.record)
+        level = self._queries.write_record(write.level, write.level_record)
+        self._manifest.run(
+            "INSERT INTO panes (query, pane, written_s) VALUES (?, ?, ?) ON CONFLICT DO "
+            "UPDATE SET written_s = excluded.written_s, is_dropped = 0",
+            (level, write.pane, self._now_s),
+        )
+        panes = (full, str(list(write.panes)))
+        self._manifest.run(
+            "INSERT OR IGNORE INTO parts SELECT ?, ?, segment, first_row, rows FROM updates "
+            f"WHERE query = ? AND pane IN {LISTED} AND number > 0 "
+            "UNION ALL SELECT ?, ?, segment, first_row, rows FROM parts "
+            f"WHERE query = ? AND pane IN {LISTED}",
+            (level, write.pane, *panes, level, write.pane, *panes),
+        )
+        return [UpdatesMade(write.level, write.pane, 1, 0, is_rolled_up=True)]
 
     def remember(self, write: fx.Remember) -> None:
         self._queries.write_record(write.query, write.record)

@@ -5,7 +5,8 @@ late record gets the next number. A pane that goes before the root has it is *de
 in the same transaction: from then on no rows are taken for it, and a restart finds the decline
 though the edge may not have written it yet.
 
-A pane that a question reads is passed over for as long as it does.
+A pane that a question reads is passed over for as long as it does. A stream may have its panes
+kept longer than others (``keep``): they stay for as long as there are bytes for them.
 
 A segment is freed with the last pane in it, so dropping a pane may free nothing. The search goes
 on until enough *files* are free.
@@ -13,12 +14,12 @@ on until enough *files* are free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from headwater.algebra.sets import ranges
-from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
 from headwater.store.cube.asked.pins import Pins
 from headwater.store.cube.cube_queries import CubeQueries
@@ -54,12 +55,12 @@ class _Candidate(msgspec.Struct, frozen=True, array_like=True):
     pane: int
     written_s: float
     is_acked: bool
+    is_old: bool
 
-
-def _marked(candidate: _Candidate, unwanted: Ranges) -> _Candidate:
-    if candidate.is_acked or not ranges.contains(unwanted, candidate.pane):
-        return candidate
-    return msgspec.structs.replace(candidate, is_acked=True)
+    @property
+    def place(self) -> tuple[bool, bool, float]:
+        """In the order in which they go."""
+        return not self.is_acked, not self.is_old, self.written_s
 
 
 class Retention:
@@ -73,12 +74,14 @@ class Retention:
         config: RetentionConfig,
         *,
         pins: Pins,
+        keep_s_of: Callable[[str], float],
     ) -> None:
         self._manifest = manifest
         self._queries = queries
         self._writer = writer
         self._config = config
         self._pins = pins
+        self._keep_s_of = keep_s_of
         self._passed_over = 0
         self._freed_bytes = 0
         self._dropped = 0
@@ -96,11 +99,10 @@ class Retention:
         )
         if excess <= 0 and (oldest_s is None or oldest_s >= before_s):
             return Retained()
-        for candidate in self._candidates():
-            is_old = candidate.written_s < before_s
+        for candidate in self._candidates(now_s=now_s):
             if self._dropped >= PANES_PER_RUN_MAX:
                 break
-            if not (is_old or self._freed_bytes < excess):
+            if not (candidate.is_old or self._freed_bytes < excess):
                 continue
             if self._pins.holds(candidate.query, candidate.pane, now_s=now_s):
                 self._passed_over += 1
@@ -108,25 +110,41 @@ class Retention:
             self._drop(candidate)
         return Retained(self._dropped, self._freed_bytes, tuple(self._declined), self._passed_over)
 
-    def _candidates(self) -> Iterator[_Candidate]:
-        """Acknowledged panes first, oldest first. Rows in no update, or owed, are not
-        acknowledged."""
+    def _candidates(self, *, now_s: float) -> Iterator[_Candidate]:
+        """Acknowledged panes first, of them those whose time is over, oldest first. Rows in no
+        update, or owed, are not acknowledged; what the root wants no more may go as if it had
+        it."""
         own, values = self._queries.own_rows()
         rows = self._manifest.all(
             "SELECT query, pane, written_s, is_acked AND NOT EXISTS "
             "(SELECT 1 FROM parts WHERE parts.query = panes.query AND parts.pane = panes.pane) "
             "AND NOT EXISTS (SELECT 1 FROM updates WHERE updates.query = panes.query "
             f"AND updates.pane = panes.pane AND number = {OWED}) "
-            f"AS is_safe FROM panes WHERE is_dropped = 0{own} ORDER BY is_safe DESC, written_s",
+            f"FROM panes WHERE is_dropped = 0{own}",
             values,
         )
-        unwanted = self._queries.unwanted()
-        found = (_Candidate(query, pane, s, bool(safe)) for query, pane, s, safe in rows)
-        if not unwanted:
-            return found
-        # what the root wants no more may go as if it had it
-        marked = (_marked(one, unwanted.get(one.query, ())) for one in found)
-        return iter(sorted(marked, key=lambda one: (not one.is_acked, one.written_s)))
+        unwanted, before_s = self._queries.unwanted(), self._before_s(now_s)
+        found = (
+            _Candidate(
+                query,
+                pane,
+                written_s,
+                bool(is_safe) or ranges.contains(unwanted.get(query, ()), pane),
+                written_s < before_s[query],
+            )
+            for query, pane, written_s, is_safe in rows
+        )
+        return iter(sorted(found, key=lambda one: one.place))
+
+    def _before_s(self, now_s: float) -> Mapping[int, float]:
+        """By query: what was last written before is over."""
+        usual_s = self._config.retention_s
+        found = defaultdict[int, float](lambda: now_s - usual_s)
+        for name in self._queries.names():
+            number, keep_s = self._queries.number(name), self._keep_s_of(name)
+            if number is not None and keep_s > usual_s:
+                found[number] = now_s - keep_s
+        return found
 
     def _drop(self, candidate: _Candidate) -> None:
         query = self._queries.name(candidate.query)

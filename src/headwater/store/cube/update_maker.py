@@ -212,7 +212,7 @@ class UpdateMaker:
         prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
         early = [one.rows for one in taken if one.rows is not None]
-        left = self._early.left(query, taken)
+        left = self._early.left(query, taken) if taken else None
         is_known = len(early) == len(taken)
         is_level = bool(self._queries.taken(query))  # panes of a batch have become one
         for tables in self._reader.portions(parts, intact, left):

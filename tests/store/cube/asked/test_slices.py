@@ -56,6 +56,15 @@ def test_open_panes_and_those_before_the_first_are_lacking(cube: Cube) -> None:
     assert found.why_lacking(5, 6) is Reason.NOT_CLOSED
 
 
+def test_open_panes_are_added_where_they_are_wanted_and_doubted(cube: Cube) -> None:
+    cube.asked_rows.keep(QUERY, {6: rows_of(("a", 5)), 7: rows_of(("d", 6))})
+    found = cube.slices.slice(QUERY, -1, 7, opens=True)
+    assert found.lacking == ((-1, -1, Reason.NOT_INSTALLED),)
+    assert (found.open, found.damaged) == (((6, 7),), ((6, 7),))
+    assert (found.rows, found.rows_of(6, 6)) == (5, 1)
+    assert cube.slices.slice(QUERY, -1, 7).rows == 3
+
+
 def test_what_the_record_declines_or_doubts_is_said(cube: Cube) -> None:
     gone = (Declined(first=2, last=3, reason=Reason.FAILED),)
     record = EdgeRecord(first_pane=0, closed_through=6, declined=gone, damaged=((4, 4),))
