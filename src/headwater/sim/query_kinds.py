@@ -334,10 +334,11 @@ def draw_rounds(random: Random, query: Query) -> Query:
 
 
 def draw_rate(random: Random, query: Query) -> float | None:
-    """What links carry where keys leave early, which they do over slow ones, and where what may
-    wait is bounded."""
+    """What links carry where keys leave early, which they do over slow ones, where what may wait is
+    bounded, and where the largest groups are looked for."""
     is_bounded = query.degrades is not None and query.degrades.bounds_backlog
-    return random.choice(RATES) if is_bounded or isinstance(query.rounds, int) else None
+    is_slow = is_bounded or (query.tolerates is not None and query.tolerates.top is not None)
+    return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

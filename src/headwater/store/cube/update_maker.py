@@ -43,10 +43,10 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
-from headwater.store.cube.divide import divided
 from headwater.store.cube.early.early_maker import EarlyMaker
 from headwater.store.cube.early.part_reader import PartReader
-from headwater.store.cube.rehearsal import Rehearsal
+from headwater.store.cube.kept_back.divide import divided
+from headwater.store.cube.kept_back.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import ImagePacker, Piece, named
