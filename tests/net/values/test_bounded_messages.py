@@ -119,9 +119,9 @@ LONG_HEAD = [*HEAD, None, [], [], [], None, False, [], None, []]
 BAD_ACKS = {
     "the largest from below nothing": acknowledged([*LONG_HEAD, [[5, 1, -1.0, b""]]]),
     "the largest of no value": acknowledged([*LONG_HEAD, [[5, 1, float("nan"), b""]]]),
-    "half a group": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 12]]]),
-    "groups out of order": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x02" * 8 + b"\x01" * 8]]]),
-    "too many groups": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 8 * 1_025]]]),
+    "half a group": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 6]]]),
+    "groups out of order": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x02" * 4 + b"\x01" * 4]]]),
+    "too many groups": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 4 * 1_025]]]),
     "too many panes": acknowledged([*LONG_HEAD, [[n, 1, 1.0, b""] for n in range(17)]]),
     "fewer digests than leaves": acknowledged([*HEAD[:-1], b"d" * 16]),
     "half a digest": acknowledged([*HEAD[:-1], b"d" * 63 * 16 + b"d" * 8]),
@@ -154,7 +154,7 @@ def test_an_acknowledgement_that_makes_no_sense_is_refused(what: str) -> None:
 
 
 def test_an_acknowledgement_that_makes_sense_is_read_by_its_leaves() -> None:
-    asked = codec().decode(acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x01" * 8 + b"\x02" * 8]]]))
+    asked = codec().decode(acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x01" * 4 + b"\x02" * 4]]]))
     assert isinstance(asked, AckMessage)
     assert len(asked.ack.largest[0].keys) == 2
     message = codec().decode(acknowledged(HEAD, GOOD_LEAF, GOOD_LEAF))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from headwater.algebra.remainders.early_rows import Floats, doubles
 from headwater.algebra.remainders.key_hash import Hashes, Numbers, group_hashes, group_numbers
+from headwater.algebra.top.request import NAME_BYTES
 
 
 class Keyed(msgspec.Struct, frozen=True, eq=False):
@@ -20,7 +21,7 @@ class Keyed(msgspec.Struct, frozen=True, eq=False):
     """By part and row: the number of its group, the same in all parts."""
     values: tuple[Floats, ...]
     """By part and row."""
-    hashes: Hashes
+    names: Hashes
     """By group. Two groups may have the same: whoever asks for one then gets both."""
 
 
@@ -29,18 +30,23 @@ def keyed(parts: Sequence[pa.Table], keys: Sequence[str], partial: str) -> Keyed
 
     >>> one = pa.table({"k": ["a", "b"], "n": [1, 2]})
     >>> found = keyed([one, one.slice(1)], ["k"], "n")
-    >>> [numbers.tolist() for numbers in found.numbers], len(found.hashes)
+    >>> [numbers.tolist() for numbers in found.numbers], len(found.names)
     ([[0, 1], [1]], 2)
     """
     alone = [pa.table([part.column(k) for k in keys], names=list(keys)) for part in parts]
     together = pa.concat_tables(alone)
-    numbers, hashes = group_numbers(together, keys), group_hashes(together, keys)
+    numbers, names = group_numbers(together, keys), group_names(together, keys)
     count = int(numbers.max()) + 1 if len(numbers) else 0
     by_group = np.zeros(count, dtype=np.uint64)
-    by_group[numbers] = hashes
+    by_group[numbers] = names
     return Keyed(
         tuple(_divided(numbers, parts)), tuple(doubles(part, partial) for part in parts), by_group
     )
+
+
+def group_names(rows: pa.Table, keys: Sequence[str]) -> Hashes:
+    """By which groups are asked for."""
+    return group_hashes(rows, keys) & np.uint64((1 << 8 * NAME_BYTES) - 1)
 
 
 def _divided(numbers: Numbers, parts: Sequence[pa.Table]) -> list[NDArray[np.int64]]:

@@ -15,8 +15,11 @@ import msgspec
 TOP_REQUESTS_MAX = 16
 """In one acknowledgement, each of another pane; those of others wait."""
 TOP_KEYS_MAX = 1_024
-"""Groups that one request names, by 8 bytes each; where more are in question, the root asks for all
-above a lower value instead."""
+"""Groups that one request names; where more are in question, the root asks for all above a lower
+value instead."""
+NAME_BYTES = 4
+"""Of a group: a part of its hash. A request goes to all sites, so names are the longest part of a
+search; whoever shares a name with a group that is asked for is sent, too."""
 
 
 class TopRequest(msgspec.Struct, frozen=True, array_like=True):
@@ -28,13 +31,15 @@ class TopRequest(msgspec.Struct, frozen=True, array_like=True):
     """Send all groups with so much in the column of which the largest are wanted, if it is not sent
     yet."""
     keys: tuple[int, ...] = ()
-    """And the groups with these hashes, rising, whatever they have."""
+    """And the groups with these names, rising, whatever they have."""
 
     def fault(self) -> str | None:
         """What is wrong with it, whoever has written it; None: nothing."""
         if not isfinite(self.least) or self.least < 0.0:
             return f"request for the largest: wanted a value from 0 on, got {self.least}"
-        if len(self.keys) > TOP_KEYS_MAX or list(self.keys) != sorted(set(self.keys)):
+        is_named = all(0 <= key < 1 << 8 * NAME_BYTES for key in self.keys)
+        is_long = len(self.keys) > TOP_KEYS_MAX
+        if is_long or not is_named or list(self.keys) != sorted(set(self.keys)):
             return (
                 f"request for the largest: wanted at most {TOP_KEYS_MAX} groups, rising and each "
                 f"once, got {len(self.keys)}"

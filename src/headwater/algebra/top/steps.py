@@ -53,9 +53,9 @@ def largest(values: Floats, count: int) -> Mask:
     return found
 
 
-def asked_for(values: Floats, hashes: Hashes, *, least: float, keys: Sequence[int]) -> Mask:
+def asked_for(values: Floats, names: Hashes, *, least: float, keys: Sequence[int]) -> Mask:
     """Steps 2 and 3: of rows that were not sent those that are to be."""
-    named = np.isin(hashes, np.array(keys, dtype=np.uint64))
+    named = np.isin(names, np.array(keys, dtype=np.uint64))
     return named | (values >= least)
 
 
@@ -69,7 +69,7 @@ class Rest(msgspec.Struct, frozen=True):
     least: float = float("inf")
     """Each of them has less than this of any group: they have answered a request for it."""
     named: frozenset[int] = frozenset()
-    """Groups of which they keep nothing back, by hash."""
+    """Groups of which they keep nothing back, by name."""
 
 
 class Found(msgspec.Struct, frozen=True, eq=False):
@@ -94,12 +94,12 @@ def found(rows: Keyed, sites: Sequence[int], rests: Sequence[Rest], count: int) 
     kth = float(sums[order[count - 1]]) if len(order) >= count else 0.0
     may_be_first = (sums + more >= kth) & (more > 0.0)
     return Found(
-        kth, _sure(sums[order], more[order], unseen, count), np.unique(rows.hashes[may_be_first])
+        kth, _sure(sums[order], more[order], unseen, count), np.unique(rows.names[may_be_first])
     )
 
 
 def _sums(rows: Keyed) -> Floats:
-    total = np.zeros(len(rows.hashes))
+    total = np.zeros(len(rows.names))
     for numbers, values in zip(rows.numbers, rows.values, strict=True):
         np.add.at(total, numbers, values)
     return total
@@ -107,7 +107,7 @@ def _sums(rows: Keyed) -> Floats:
 
 def _kept_back(rows: Keyed, sites: Sequence[int], rests: Sequence[Rest]) -> Floats:
     """Of each group that is in, the most that may be kept back of it."""
-    total = np.zeros(len(rows.hashes))
+    total = np.zeros(len(rows.names))
     for rest in rests:
         size = rest.sites.bit_count()
         is_sent = np.zeros(len(total), dtype=bool)
@@ -117,7 +117,7 @@ def _kept_back(rows: Keyed, sites: Sequence[int], rests: Sequence[Rest]) -> Floa
         others = 0.0 if size == 1 else min(rest.largest, (size - 1) * rest.least)
         most = np.where(is_sent, others, rest.largest)
         if rest.named:
-            most[np.isin(rows.hashes, np.array(sorted(rest.named), dtype=np.uint64))] = 0.0
+            most[np.isin(rows.names, np.array(sorted(rest.named), dtype=np.uint64))] = 0.0
         total += most
     return total
 

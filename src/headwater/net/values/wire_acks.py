@@ -32,7 +32,7 @@ from headwater.algebra.remainders.share_table import (
     problem,
 )
 from headwater.algebra.sets import bitset, ranges
-from headwater.algebra.top.request import TOP_KEYS_MAX, TOP_REQUESTS_MAX, TopRequest
+from headwater.algebra.top.request import NAME_BYTES, TOP_KEYS_MAX, TOP_REQUESTS_MAX, TopRequest
 from headwater.algebra.words.acknowledgement import (
     LEAF_SITES,
     AckLeaf,
@@ -82,7 +82,6 @@ class WireAckLeaf(_LeafWithoutRounds, frozen=True, array_like=True):
     """(pane, first update, how many follow it, sites of this leaf)"""
 
 
-HASH_BYTES = 8
 TRAVEL_PARTS = 20
 TRAVEL_MAX = 1 << 16
 WireLevels: TypeAlias = Annotated[
@@ -96,9 +95,9 @@ WireTop: TypeAlias = tuple[
     Pane,
     Number,
     Annotated[float, Meta(ge=0.0)],
-    Annotated[bytes, Meta(max_length=TOP_KEYS_MAX * HASH_BYTES)],
+    Annotated[bytes, Meta(max_length=TOP_KEYS_MAX * NAME_BYTES)],
 ]
-"""(pane, number, least, hashes of groups one after the other)"""
+"""(pane, number, least, names of groups one after the other)"""
 
 
 class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
@@ -186,8 +185,8 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
 
 
 def _wire_top(asked: TopRequest) -> WireTop:
-    hashes = b"".join(one.to_bytes(HASH_BYTES, "little") for one in asked.keys)
-    return asked.pane, asked.number, asked.least, hashes
+    names = b"".join(one.to_bytes(NAME_BYTES, "little") for one in asked.keys)
+    return asked.pane, asked.number, asked.least, names
 
 
 def _checked_tops(wire: tuple[WireTop, ...]) -> tuple[TopRequest, ...]:
@@ -195,14 +194,14 @@ def _checked_tops(wire: tuple[WireTop, ...]) -> tuple[TopRequest, ...]:
 
 
 def _checked_top(wire: WireTop) -> TopRequest:
-    pane, number, least, hashes = wire
-    if len(hashes) % HASH_BYTES:
+    pane, number, least, names = wire
+    if len(names) % NAME_BYTES:
         raise Refused(
             Refusal.MALFORMED,
-            f"request for the largest: wanted {HASH_BYTES} bytes for each group, got {len(hashes)}",
+            f"request for the largest: wanted {NAME_BYTES} bytes for each group, got {len(names)}",
         )
-    cuts = range(0, len(hashes), HASH_BYTES)
-    keys = tuple(int.from_bytes(hashes[n : n + HASH_BYTES], "little") for n in cuts)
+    cuts = range(0, len(names), NAME_BYTES)
+    keys = tuple(int.from_bytes(names[n : n + NAME_BYTES], "little") for n in cuts)
     asked = TopRequest(pane, number, least, keys)
     fault = asked.fault()
     if fault is not None:

@@ -6,15 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import msgspec
+import pyarrow as pa
 import pytest
 from edge_site import EdgeSite
 from store_kit import SOURCE, CubeUser
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.key_hash import group_hashes
 from headwater.algebra.remainders.tolerance import Finally, Largest, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withhold import Allowance
+from headwater.algebra.top.keyed import group_names
 from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.edge.outbox.pane_book import PaneBook
@@ -180,6 +181,4 @@ def test_a_pane_is_not_sealed_before_the_root_has_had_time_to_ask(site: EdgeSite
 
 
 def keys_of(site: EdgeSite, *pages: str) -> tuple[int, ...]:
-    import pyarrow as pa
-
-    return tuple(sorted(group_hashes(pa.table({"page": list(pages)}), ["page"]).tolist()))
+    return tuple(sorted(group_names(pa.table({"page": list(pages)}), ["page"]).tolist()))

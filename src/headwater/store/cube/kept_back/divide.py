@@ -12,7 +12,6 @@ import msgspec
 import pyarrow as pa
 
 from headwater.algebra.remainders.early_rows import doubles
-from headwater.algebra.remainders.key_hash import group_hashes
 from headwater.algebra.remainders.withhold import (
     Allowance,
     Withheld,
@@ -20,6 +19,7 @@ from headwater.algebra.remainders.withhold import (
     leaving_rows,
     withhold,
 )
+from headwater.algebra.top.keyed import group_names
 from headwater.algebra.top.steps import asked_for, largest
 from headwater.edge.outputs import MakeUpdates, TopAnswer
 
@@ -66,7 +66,7 @@ def _answered(rows: pa.Table, allowance: Allowance, answer: TopAnswer) -> Withhe
     asked = answer.asked
     is_sent = asked_for(
         doubles(rows, allowance.tolerance.top_partial),
-        group_hashes(rows, allowance.keys),
+        group_names(rows, allowance.keys),
         least=asked.least,
         keys=asked.keys,
     )
