@@ -138,9 +138,11 @@ class QueryBook:
         full = self._queries.get(name)
         found = (self._queries[one] for one in self._levels.get(name, ()) if full is not None)
         return tuple(
-            LevelGrid(str(one.id), full.window, one.window)
+            LevelGrid(str(one.id), full.window, one.window, level.coarsening)
             for one in found
-            if full is not None and level_fault(full, one) is None
+            if full is not None
+            and (level := one.stands_for) is not None
+            and level_fault(full, one) is None
         )
 
     def merger_of(self, query: Query) -> ArrowMerger:

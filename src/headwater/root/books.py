@@ -19,6 +19,7 @@ from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.answers import Answers
+from headwater.root.carriers.absences import Absences, ParentsOf
 from headwater.root.carriers.agreements import Agreements
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
@@ -68,10 +69,14 @@ class Books:
         start: int = 0,
         ahead_s: float = 0.0,
         carriers_of: CarriersOf = lambda ordinal: (),
+        parents_of: ParentsOf = lambda ordinal: (),
     ) -> None:
         """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
-        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms."""
+        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms,
+        ``parents_of`` its parents on the trees of the newest plan."""
         self.query = query
+        self.site_names = {site.ordinal: site.name for site in roster.sites}
+        """Also of those that are not asked, as parents may be."""
         self.id = str(query.id)
         self.config = config
         self.carriers_of = carriers_of
@@ -83,6 +88,7 @@ class Books:
             merger=merger,
             start=start,
             carriers_of=carriers_of,
+            parents_of=parents_of,
         )
         """Empty ones of the same query."""
         self.table = SiteTable(query, roster)
@@ -91,12 +97,21 @@ class Books:
         self.replacing = Replacing(self.scoreboard, config, merger)
         self.windows = WindowBook(query, config, now_s=now_s)
         self.windows.ahead_s = ahead_s
-        self.catching_up = CatchingUp(self.scoreboard, config, now_s=now_s)
+        self.absences = Absences(parents_of, config)
+        self.catching_up = CatchingUp(
+            self.scoreboard, config, absent=self.absences.absent, now_s=now_s
+        )
         self.clocks = SiteClocks(self.table, self.windows, config, now_s=now_s)
         self.parking = Parking(config, merger)
         self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
         self.answers = Answers(
-            query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
+            query,
+            config,
+            self.scoreboard,
+            self.windows,
+            self.alarms,
+            self.absences,
+            roster_version=roster.version,
         )
         self.tops = TopBook(self.scoreboard, self.windows, config, merger)
         self.answers.tops = self.tops
@@ -128,6 +143,11 @@ class Books:
     def mark_all(self) -> None:
         """Whatever is said of any window may be another now."""
         for number in self.windows.windows:
+            self.answers.mark(number)
+
+    def mark_awaited(self) -> None:
+        """Who is awaited may have been lost, so windows without an answer may be hopeless."""
+        for number in self.windows.awaited():
             self.answers.mark(number)
 
     def note_age(self, summary: Summary) -> None:

@@ -30,7 +30,9 @@ from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
-from headwater.sql.degrade.companions import at_length, companions_of, with_full_ids
+from headwater.sql.degrade.at_level import at_level
+from headwater.sql.degrade.companions import companions_of, with_full_ids
+from headwater.sql.degrade.determined_keys import with_determined_keys
 from headwater.sql.degrade.limits import asks_to_keep_back, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
@@ -203,6 +205,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
         degradation = read_degradation(split, options, is_timed=not counted)
+        split = with_determined_keys(split, degradation, stream.name)
         split = with_measures(split) if errors or asks_to_keep_back(options) else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
@@ -289,8 +292,13 @@ def question_of(query: Query) -> Node:
         named_window(options),
         session_max_us=read_session_max_us(options),
     )
-    asked = asked if query.stands_for is None else at_length(asked, query.window.range_us)
-    return rewritten(asked, query.part)
+    level = query.stands_for
+    if level is None:
+        return rewritten(asked, query.part)
+    split = rewritten(asked, query.part)
+    degradation = read_degradation(split, options, is_timed=True)
+    split = with_determined_keys(split, degradation, stream.name)
+    return at_level(split, length_us=query.window.range_us, coarsening=level.coarsening)
 
 
 def _flat(stream: StreamStatement, source: Source) -> exp.Select:

@@ -43,6 +43,8 @@ AWAITED_NAMED_MAX = 4
 REFUSALS_TOLD_MAX = 16
 """Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
 REFUSAL_CHARACTERS_MAX = 600
+ABSENT = "absent"
+"""All its parents have lost it, as they have said since the window's end."""
 NOTHING_SAID = Fidelity()
 Cause = tuple[int, PaneState, str]
 """(ordinal, state, reason)"""
@@ -131,17 +133,18 @@ def assess(
     demand: Demand | None = None,
     published: Fidelity = NOTHING_SAID,
     goes_by_demand: bool = True,
+    absent: int = bitset.EMPTY,
 ) -> Assessment:
     """``published``: what the newest answer of the window had; ``goes_by_demand``: whether answers
-    do."""
+    do; ``absent``: sites that all their parents have lost."""
     boards = [scoreboard.peek(pane) for pane in spec.panes_of(window)]
     expected = scoreboard.table.expected
-    covered, damaged, absent, is_settled = expected, 0, 0, True
+    covered, damaged, lacking, is_settled = expected, 0, 0, True
     for board in boards:
         drawn = expected & ~board.undrawn
         covered &= board.covered | board.undrawn
         damaged |= board.damaged & drawn
-        absent |= drawn & ~(board.in_whole & ~board.declined)
+        lacking |= drawn & ~(board.in_whole & ~board.declined)
         is_settled = is_settled and not expected & ~board.settled
     sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
     is_sealed = sealed_through >= boards[-1].pane + 1
@@ -172,11 +175,15 @@ def assess(
         rows_number=max(board.rows_number for board in boards),
         expected=expected.bit_count(),
         covered=covered.bit_count(),
-        missing=_missing(scoreboard, boards, absent, missing_max, has_enough) if absent else (),
-        missing_count=absent.bit_count(),
+        missing=(
+            _missing(scoreboard, boards, lacking, missing_max, has_enough, absent)
+            if lacking
+            else ()
+        ),
+        missing_count=lacking.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
-        is_exact=not (absent or damaged or disputed or alarms or withheld or fidelity.undrawn),
+        is_exact=not (lacking or damaged or disputed or alarms or withheld or fidelity.undrawn),
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
         withheld=withheld,
@@ -255,13 +262,18 @@ def alarms_of(
 
 
 def _missing(
-    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int, has_enough: bool
+    scoreboard: Scoreboard,
+    boards: list[PaneBoard],
+    lacking: int,
+    missing_max: int,
+    has_enough: bool,
+    absent: int,
 ) -> tuple[MissingSite, ...]:
     """``has_enough``: what is not declined is not wanted, whatever else is to be said of it."""
-    listed = bitset.of(islice(bitset.members(absent), missing_max))
+    listed = bitset.of(islice(bitset.members(lacking), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for ordinal, state, reason in causes_of(scoreboard, board, listed):
+        for ordinal, state, reason in causes_of(scoreboard, board, listed, absent):
             is_left = has_enough and state is not PaneState.DECLINED
             cause = ordinal, PaneState.NOT_WANTED if is_left else state, reason
             panes.setdefault(cause, []).append(board.pane)
@@ -272,7 +284,9 @@ def _missing(
     )
 
 
-def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
+def causes_of(
+    scoreboard: Scoreboard, board: PaneBoard, listed: int, absent: int = bitset.EMPTY
+) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
     listed &= ~board.undrawn
@@ -298,7 +312,9 @@ def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator
             yield ordinal, PaneState.CLOSED, _awaited_text(lacking, holding.closed_at)
     for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
         view = table.views.get(ordinal)
-        if view is None:
+        if absent >> ordinal & 1:
+            yield ordinal, PaneState.UNKNOWN, ABSENT
+        elif view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
         elif ranges.contains(view.state.deferred, board.pane):
             yield ordinal, PaneState.DEFERRED, str(Reason.COARSE)

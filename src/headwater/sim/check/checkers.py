@@ -18,7 +18,7 @@ from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
-from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
+from headwater.overlay.messages import AbsenceMessage, AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
@@ -28,10 +28,11 @@ from headwater.sim.check.check_closes import CloseCheck
 from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
 from headwater.sim.check.check_ledger import LedgerCheck, check_marked, trimmed_early
 from headwater.sim.check.check_past import PastCheck
-from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
+from headwater.sim.check.kinds.check_absence import AbsenceCheck
 from headwater.sim.check.kinds.check_levels import LevelWatch
+from headwater.sim.check.kinds.check_sessions import SessionCheck
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
@@ -81,6 +82,7 @@ class Checkers:
         self.levels = LevelWatch(self.queries, roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
+        self._absence = AbsenceCheck(roster, transcript, now_s=lambda: queue.now_s)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
@@ -166,6 +168,7 @@ class Checkers:
         self._time.published(check.query, answer)
         for request in answer.requests:
             check.count(request, self._transcript)
+            self._absence.published(site, answer.query, request)
             if check.query.wants_past:
                 self._past.published(check.query, request, rows[request.window])
             shown = held = rows[request.window]
@@ -289,6 +292,8 @@ class Checkers:
             elif summary.coverage.sites.bit_count() > 1:
                 self._transcript.count(f"{summary.lane.value} was merged on the way")
                 self._count_groups(summary.coverage)
+        elif isinstance(message, AbsenceMessage):
+            self._absence.said(site, message)
         elif isinstance(message, AckMessage) and self.queries[message.ack.query].root == site.name:
             self._acknowledge(site, message)
 

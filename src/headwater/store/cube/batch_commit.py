@@ -240,6 +240,7 @@ class BatchCommitter:
             before_begin=early,
             malformed=result.malformed,
             counted_through=result.counted_through,
+            given=result.given,
             keys=tuple(keys),
         )
 
