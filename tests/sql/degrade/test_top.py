@@ -75,10 +75,7 @@ def test_all_of_each_column_may_stay_and_it_is_one_level() -> None:
             {"options": "degrade = 'top(9, hits), threshold(hits, 1 %)'"},
             "wanted it without threshold",
         ),
-        (
-            {"options": "degrade = 'top(9, hits), coarsen(time, 10 s)'"},
-            "coarser panes can't be had",
-        ),
+        ({"options": "degrade = 'top(9, hits), coarsen(time, 10 s)'"}, "levels can't be had"),
     ],
 )
 def test_who_can_not_have_them_is_told_why(given: dict[str, str], words: str) -> None:
