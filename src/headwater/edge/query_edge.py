@@ -70,7 +70,8 @@ class QueryEdge:
         self.full: QueryEdge | None = None
         """Of a level: the query that it stands for."""
         self.degrading = Degrading(state)
-        self.answering = Answering(state)
+        self.answering: Answering | None = None
+        """Where the largest groups alone were sent, or are asked for."""
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -84,6 +85,12 @@ class QueryEdge:
         """There is more to close or to seal when what is being made is made."""
         self._has_more = False
         """There is more to close than one tick takes."""
+
+    def answers_requests(self) -> Answering:
+        """From now on."""
+        if self.answering is None:
+            self.answering = Answering(self.state)
+        return self.answering
 
     def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
         """Rows of a committed batch that are in no update yet."""
@@ -123,8 +130,10 @@ class QueryEdge:
             self.levels.settle()
             panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
-            answers = self.answering.take(state.config.panes_per_cut_max - len(panes), but=panes)
-            panes += [one.asked.pane for one in answers]
+            if self.answering is not None:
+                count_max = state.config.panes_per_cut_max - len(panes)
+                answers = self.answering.take(count_max, but=panes)
+                panes += [one.asked.pane for one in answers]
             are_due = bool(panes) and not any(pane in state.book.following for pane in panes)
             panes = panes or self._take_rests(has_room) or self._take_deferred(has_room)
             state.book.make(panes, now_s=now_s)
@@ -145,7 +154,8 @@ class QueryEdge:
 
     def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
-        self.answering.begin(answers)
+        if self.answering is not None:
+            self.answering.begin(answers)
         return MakeUpdates(
             state.id,
             tuple(panes),
@@ -337,13 +347,14 @@ class QueryEdge:
             return []
         if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
-        is_answer, was_early = self.answering.is_answer(pane), pane in book.early
+        is_answer = self.answering is not None and self.answering.is_answer(pane)
+        was_early = pane in book.early
         is_rest = not is_answer and (pane in book.owing or pane in book.following)
         book.following.pop(pane, None)
         owes_rest = state.settings.at(pane).owes_rest
         closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
         if done.withheld and not is_answer:
-            self.answering.closed(pane, now_s=now_s)
+            self.answers_requests().closed(pane, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if pane in state.unwanted:  # it was cut before the word, and keeps its number
             state.hear(News.WORK)
@@ -423,7 +434,7 @@ class QueryEdge:
             through = self._sealable(clock, now_s=now_s)
         self._awaits_updates |= any(pane < through for pane in book.making)
         waiting = [*book.making, *book.late, *book.owing, *(a for a, _ in state.record.deferred)]
-        waiting += self.answering.holds_up(now_s=now_s)
+        waiting += self.answering.holds_up(now_s=now_s) if self.answering is not None else []
         through = min([through, state.record.closed_through, *waiting])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return

@@ -62,7 +62,7 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
     if kept.withheld is not None:
         book.withheld[pane] = kept.withheld
     if kept.withheld is not None:
-        edge.answering.closed(pane, now_s=now_s)
+        edge.answers_requests().closed(pane, now_s=now_s)
     if kept.owes_rest and not _stays(state, pane):
         book.owing[pane] = None
     if not kept.is_acked and kept.updates:

@@ -34,6 +34,7 @@ from headwater.root.restore import await_again, restore
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
 from headwater.root.said.level_join import LevelJoin
+from headwater.root.said.top_book import TopBook
 from headwater.root.said.view import explain, progress_of
 from headwater.root.windows import Window
 
@@ -210,15 +211,15 @@ class Root:
             self.books.outputs.append(answer)
         self._retire(now_s=now_s)
         self._end()
-        self._follow_tops(now_s=now_s)
+        if self.books.tops is not None:
+            self._look_for_largest(self.books.tops, now_s=now_s)
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
 
-    def _follow_tops(self, *, now_s: float) -> None:
-        """Ask for more of the panes of which the largest groups are looked for."""
-        books = self.books
-        for pane in books.tops.follow(number=books.acks.next_number, now_s=now_s):
-            books.acks.tell_soon()
+    def _look_for_largest(self, tops: TopBook, *, now_s: float) -> None:
+        """Ask for more of the panes where that can help."""
+        for pane in tops.follow(number=self.books.acks.next_number, now_s=now_s):
+            self.books.acks.tell_soon()
             for window in self.windows.windows_of(pane):
                 self.answers.mark(window)
 
@@ -237,7 +238,7 @@ class Root:
             shares=books.shares.tables,
             travel_s=books.ages.usual_s,
             unwanted=books.answers.unwanted,
-            largest=books.tops.requests(now_s=now_s),
+            largest=books.tops.requests(now_s=now_s) if books.tops is not None else (),
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,

@@ -217,7 +217,7 @@ def test_why_says_where_it_stands() -> None:
     desk.first(0, "aaaaabbbb", 4.0)
     desk.first(1, "cccccaaaa", 3.0)
     desk.pass_s(2 * EVERY_S)
-    (line,) = desk.root.root.books.tops.lines(0)
+    (line,) = desk.root.root.why(0).altered
     assert line == (
         "request 1 for the largest groups: all with at least 2.5; it is told until sites have "
         "answered"
