@@ -172,9 +172,11 @@ class Link:
         return was_filled and not self.is_filled
 
     def _measure(self, load: LinkLoad, *, now_s: float) -> None:
-        self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
+        """TCP first: of two figures of one moment the first counts, and the socket of a link that
+        got narrower shows it later."""
         if load.delivery is not None:
             self.capacity.delivered(load.delivery, now_s=now_s)
+        self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0
