@@ -14,10 +14,9 @@ from functools import lru_cache
 import msgspec
 
 from headwater.agent.config import PolicyConfig, SourcesConfig
-from headwater.agent.control.rights import Asked, Right, Rights, stream_of
+from headwater.agent.control.rights import Asked, Right, Rights, signer_of, stream_of
 from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
-from headwater.net.identity.identity import Identity, Role
 from headwater.plan.duty import Admit, Duty
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
@@ -35,7 +34,7 @@ def admit_with(policy: PolicyConfig, sources: SourcesConfig, *, site: str = "") 
     site_sources = SiteSources(sources)
 
     def admit(query: Query, duty: Duty, operator: str) -> str | None:
-        who = Identity("", Role.OPERATOR, operator)
+        who = signer_of("", operator)
         right = Right.INSTALL if query.asked is None else Right.ASK
         asked = Asked(right, stream_of(query), query.program.source.path)
         objection = None if duty is Duty.CARRY else rights.objection(who, asked)

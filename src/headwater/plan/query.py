@@ -31,7 +31,7 @@ from headwater.plan.durations import duration_text, window_text
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Program
-from headwater.plan.questions.ask import Ask
+from headwater.plan.questions.ask import NAMED, Ask
 from headwater.plan.timestamps import timestamp_text
 
 SITES_MAX = 100_000
@@ -264,6 +264,11 @@ class Query(msgspec.Struct, frozen=True):
         fault = ask.fault()
         if fault is not None:
             raise ValueError(f"query {self.id}: a question: {fault}")
+        if not self.id.name.startswith(NAMED):
+            raise ValueError(
+                f"query {self.id}: wanted a question's name to begin with {NAMED}, got another, "
+                "which might be a stream's"
+            )
         if ask.stream:
             QueryId.parse(ask.stream)
         is_past = self.reads_past is True and self.ends_at is not None

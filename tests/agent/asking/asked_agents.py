@@ -25,6 +25,7 @@ from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.net.identity.signing import OperatorSignature
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
 from headwater.plan.query import Query
@@ -113,8 +114,11 @@ class AskedAgents:
         request = AskRequest(select=select, **{"name": "ask_1", "since_s": 600.0, **more})
         return await prepared_question(self.desks["hub"].handle, request)
 
-    async def asked(self, query: Query, *, answers: int = 1) -> list[dict[str, Any]]:
-        await give_question(self.desks["hub"].handle, query, ROSTER.version, self.world.operator)
+    async def asked(
+        self, query: Query, *, answers: int = 1, signature: OperatorSignature | None = None
+    ) -> list[dict[str, Any]]:
+        signs = signature or self.world.operator
+        await give_question(self.desks["hub"].handle, query, ROSTER.version, signs)
         events = await self.desks["hub"].handle("watch", {"stream": str(query.id)})
         found: list[dict[str, Any]] = []
         async with asyncio.timeout(WAIT_S_MAX):

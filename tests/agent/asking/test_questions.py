@@ -12,13 +12,23 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.agent.asking.asked_agents import ROSTER, AskedAgents, Rows, rows_of, run_asked, until
+from tests.agent.asking.asked_agents import (
+    PAGES,
+    ROSTER,
+    AskedAgents,
+    Rows,
+    rows_of,
+    run_asked,
+    until,
+)
 
 from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.control import control_api as api
 from headwater.agent.control.ask_api import AskRequest
-from headwater.agent.control.operator_client import give_question, prepared_question
+from headwater.agent.control.operator_client import give_question, prepared_question, run_statements
 from headwater.errors import ConfigurationError, HeadwaterError
+from headwater.net.identity.signing import OperatorSignature
+from headwater.net.memory.memory_network import FEDERATION
 from headwater.plan.query import Query
 
 BY_STATUS = "SELECT status, count(*) AS n FROM hits GROUP BY status"
@@ -218,6 +228,41 @@ def test_who_asked_ends_it_everywhere(tmp_path: Path) -> None:
         assert reply == {"ended": (str(question.query.id),)}
         await until(lambda: not live_questions(agents))
         assert "pages@hub#1" in agents.runtimes["rome"].node.peer.live_queries()
+
+    run_asked(tmp_path, story)
+
+
+def test_a_viewer_signs_a_question_and_no_stream(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        name = "viewer/walter"
+        key = agents.world.keys.make_operator(name)
+        walter = OperatorSignature(FEDERATION, name, key)
+        await give_all(agents)
+        question = await agents.prepared(BY_STATUS)
+        (answer,) = await agents.asked(question.query, signature=walter)
+        assert answer["header"]["covered"] == 3
+        commanded = {
+            install.operator
+            for runtime in agents.runtimes.values()
+            for install in runtime.node.peer.live_queries().values()
+            if install.query.asked is not None
+        }
+        assert commanded == {name}
+        with pytest.raises(ConfigurationError, match="wanted the signature of operator"):
+            await run_statements(agents.desks["hub"].handle, PAGES, walter)
+
+    run_asked(tmp_path, story)
+
+
+def test_a_question_ends_when_it_was_prepared_to_whatever_is_signed(tmp_path: Path) -> None:
+    async def story(agents: AskedAgents) -> None:
+        question = await agents.prepared(BY_STATUS)
+        ask = question.query.asked
+        assert ask is not None
+        later = msgspec.structs.replace(ask, until_us=ask.until_us + 3_600_000_000)
+        longer = msgspec.structs.replace(question.query, ask=later)
+        with pytest.raises(ConfigurationError, match=r"wanted one that ends within 600 s"):
+            await agents.asked(longer)
 
     run_asked(tmp_path, story)
 

@@ -9,10 +9,13 @@ from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
 from headwater.agent.control.rights import OperatorRights, Right
 from headwater.errors import ConfigurationError
+from headwater.plan.altered.site_budget import SiteBudget
+from headwater.plan.command import Install, Remove
 from headwater.plan.duty import Duty
 from headwater.plan.needs import missing
 from headwater.plan.query import Query
 from headwater.plan.questions.ask import Ask
+from headwater.plan.questions.viewer import may_sign
 from headwater.sql.admit.needs import OF_0_3, QUESTION
 from headwater.sql.compile import compile_statements
 from headwater.sql.questions.asking import asking
@@ -36,9 +39,52 @@ def compiled(options: str) -> Query:
 ASKED = compiled("begin = '2026-05-01', extent = '1 hour', window = '1 hour every 10 minutes'")
 
 
-def objection(query: Query, *granted: OperatorRights, duty: Duty = Duty.READ) -> str | None:
+def objection(
+    query: Query, *granted: OperatorRights, duty: Duty = Duty.READ, who: str = "ann"
+) -> str | None:
     admit = admit_with(PolicyConfig(operators=granted), SourcesConfig(), site="oslo")
-    return admit(query, duty, "ann")
+    return admit(query, duty, who)
+
+
+@pytest.mark.parametrize("duty", [Duty.READ, Duty.ANSWER])
+def test_viewers_ask_where_the_policy_of_a_site_says_so(duty: Duty) -> None:
+    question = asking(ASKED, OF_PAGES)
+    lets = OperatorRights("walter", streams=("pages",), viewers_ask=True)
+    assert objection(question, lets, duty=duty, who="viewer/walter") is None
+    assert objection(ASKED, lets, duty=duty, who="viewer/walter") == (
+        "walter is a viewer, who changes nothing; wanted an operator's certificate"
+    )
+    for granted in (
+        (),
+        (OperatorRights("walter"),),
+        (OperatorRights("walter", may=(Right.READ,), viewers_ask=True),),
+        (OperatorRights("ann", viewers_ask=True),),
+    ):
+        said = objection(question, *granted, duty=duty, who="viewer/walter")
+        assert said is not None
+        assert said.endswith("got neither"), said
+    other = OperatorRights("walter", streams=("sales",), viewers_ask=True)
+    said = objection(question, other, duty=duty, who="viewer/walter")
+    assert said is not None
+    assert "does not let walter ask stream 'pages'" in said
+    assert objection(question, OperatorRights("viewer/*"), who="viewer/walter") is not None
+
+
+def test_a_viewer_signs_questions_and_nothing_else() -> None:
+    question = asking(ASKED, OF_PAGES)
+    install = Install(query=question, trees=(), roster_version=1)
+    assert may_sign("viewer/walter", install)
+    stream = msgspec.structs.replace(install, query=ASKED)
+    removal = Remove(id=question.id, installer="hub", counter=3)
+    budget = SiteBudget("oslo", "", 1, 1e6)
+    assert not any(may_sign("viewer/walter", one) for one in (stream, removal, budget))
+    assert all(may_sign("ann", one) for one in (install, stream, removal, budget))
+
+
+def test_a_question_takes_no_name_of_a_stream() -> None:
+    stream = msgspec.structs.replace(ASKED.id, name="pages")
+    with pytest.raises(ValueError, match="wanted a question's name to begin with ask_"):
+        msgspec.structs.replace(asking(ASKED, OF_PAGES), id=stream).__post_init__()
 
 
 @pytest.mark.parametrize("duty", [Duty.READ, Duty.ANSWER])

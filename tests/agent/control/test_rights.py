@@ -146,6 +146,31 @@ def test_a_viewer_sees_and_changes_nothing(tmp_path: Path) -> None:
     assert desk.compiled == [], "what may not be done costs no work"
 
 
+def test_a_viewer_asks_and_ends_questions_where_the_policy_says_so(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, OperatorRights("walter", streams=("hits",), viewers_ask=True))
+    desk.ask(api.PREPARE_ASK, WALTER, select="SELECT 1")
+    desk.ask(api.END_ASK, WALTER, questions=["hits"])
+    for name in (api.PREPARE, api.PREPARE_REMOVAL, api.GIVE_BUDGET):
+        with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
+            desk.ask(name, WALTER, stream="hits", text="hits")
+    with pytest.raises(NotAuthorised, match="does not let walter ask stream 'pay'"):
+        desk.ask(api.END_ASK, WALTER, questions=["pay"])
+    removal = Remove(id=named("hits").id, installer="home", counter=2, operator="viewer/walter")
+    with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
+        desk.ask(api.GIVE, WALTER, removals=[signed(removal)])
+    install = Install(named("hits"), (), 1, operator="viewer/walter")
+    with pytest.raises(NotAuthorised, match="viewer, who changes nothing"):
+        desk.ask(api.GIVE, WALTER, installs=[signed(install)])
+    assert desk.answered == [api.PREPARE_ASK, api.END_ASK]
+
+
+def test_a_viewer_asks_nothing_where_nobody_says_so(tmp_path: Path) -> None:
+    for granted in ((), (OperatorRights("walter"),)):
+        desk = Desk(tmp_path, *granted)
+        with pytest.raises(NotAuthorised, match="wanted viewers_ask = true there"):
+            desk.ask(api.PREPARE_ASK, WALTER, select="SELECT 1")
+
+
 def test_whoever_the_policy_does_not_name_is_told_nothing(tmp_path: Path) -> None:
     desk = Desk(tmp_path, OperatorRights("ann"))
     for name in (api.STREAMS, api.SITES, api.EXPLAIN, api.PREPARE):

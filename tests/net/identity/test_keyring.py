@@ -185,6 +185,14 @@ def test_a_viewer_commands_nothing(bench: Bench) -> None:
     assert bench.keyring.of_operator("walter", by(key), is_counted=True) is None
 
 
+def test_a_viewer_is_named_with_the_role_and_no_operator_passes_for_one(bench: Bench) -> None:
+    viewer = bench.keyring.learn(bench.certificate("walter", role=Role.VIEWER))
+    assert bench.keyring.of_operator("viewer/walter", by(viewer), is_counted=False) is not None
+    assert bench.keyring.of_operator("viewer/olga", by(viewer), is_counted=False) is None
+    operator = bench.keyring.learn(bench.certificate("olga", role=Role.OPERATOR))
+    assert bench.keyring.of_operator("viewer/olga", by(operator), is_counted=False) is None
+
+
 @pytest.mark.parametrize("der", [b"", b"\x30\x03", b"x" * 4096])
 def test_what_is_no_certificate_is_refused(bench: Bench, der: bytes) -> None:
     assert refusal(bench, der) is Refusal.FOREIGN_CERTIFICATE

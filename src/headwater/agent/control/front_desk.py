@@ -16,10 +16,9 @@ import msgspec
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.audit import DONE, AuditLog, entry
-from headwater.agent.control.rights import Asked, Right, Rights, stream_of
+from headwater.agent.control.rights import Asked, Right, Rights, signer_of, stream_of
 from headwater.errors import ConfigurationError, HeadwaterError, NotAuthorised
 from headwater.net.control.control import Caller
-from headwater.net.identity.identity import Identity, Role
 from headwater.net.values.words import alteration_in, query_in, removal_in
 from headwater.plan.altered.site_budget import SiteBudget, budget_in
 from headwater.plan.command import Alter, Remove
@@ -38,6 +37,8 @@ PREPARES = (
     api.PREPARE_ALTER,
 )
 
+ASKS = (api.PREPARE_ASK, api.GIVE, api.END_ASK)
+"""What may be about questions alone."""
 ALL_CHANGES = (Right.INSTALL, Right.REMOVE)
 """Of any stream."""
 Answer = Callable[[str, dict[str, Any]], Awaitable[Any]]
@@ -86,7 +87,8 @@ class FrontDesk:
     def _require(self, name: str, payload: dict[str, Any], caller: Caller) -> None:
         """By role and name first: what somebody may not change is not even compiled."""
         who = caller.identity
-        _refuse_for(self._rights.objection_to(who, changes=name not in READS))
+        changes, asks = name not in READS, name in ASKS
+        _refuse_for(self._rights.objection_to(who, changes=changes, asks=asks))
         if name == api.GIVE:
             self._require_given(_given(payload), caller)
             return
@@ -118,7 +120,7 @@ class FrontDesk:
     def _require_budget(self, payload: dict[str, Any], caller: Caller) -> None:
         """Whoever has signed it, if that is another: it holds for all streams."""
         operator = _budget_of(payload).operator
-        signer = Identity(caller.identity.federation, Role.OPERATOR, operator)
+        signer = signer_of(caller.identity.federation, operator)
         for right in ALL_CHANGES:
             _refuse_for(self._rights.objection(signer, Asked(right)))
 
@@ -127,17 +129,17 @@ class FrontDesk:
         the signature is true is looked at by the desk behind this one."""
         federation = caller.identity.federation
         for query, operator in given.installs:
-            signer = Identity(federation, Role.OPERATOR, operator)
+            signer = signer_of(federation, operator)
             right = Right.INSTALL if query.asked is None else Right.ASK
             for asked, who in product(_of(right, [query]), (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))
         for removal in given.removals:
-            signer = Identity(federation, Role.OPERATOR, removal.operator)
+            signer = signer_of(federation, removal.operator)
             live = self._of_live(Right.REMOVE, str(removal.id))
             for asked, who in product(live, (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))
         for alter in given.alters:
-            signer = Identity(federation, Role.OPERATOR, alter.operator)
+            signer = signer_of(federation, alter.operator)
             live = self._of_live(Right.INSTALL, str(alter.id))
             for asked, who in product(live, (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))

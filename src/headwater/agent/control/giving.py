@@ -14,11 +14,15 @@ from headwater.agent.control.altering import check_first
 from headwater.agent.control.install import planned, prepare, prepare_removal
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.stream_lines import installed_line
+from headwater.algebra.panes import MICROS
 from headwater.algebra.words.proof import Proof
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import alteration_in, command_word, query_in, removal_in
 from headwater.plan.command import Alter, Command, Install, Remove
 from headwater.plan.query import Query
+
+LIFE_SLACK_S = 5.0
+"""A wall clock may be set between a question's preparation and when it is given."""
 
 
 def prepared(runtime: SiteRuntime, text: str) -> api.Prepared:
@@ -72,8 +76,21 @@ def _install(runtime: SiteRuntime, signed: api.SignedCommand) -> Install:
             f"install of {query.id}: prepared with roster {version}, this agent has "
             f"{runtime.roster.version}; run it again"
         )
+    _check_life(runtime, query)
     install = planned(runtime, query)
     return msgspec.structs.replace(install, operator=operator, proof=_proof(signed))
+
+
+def _check_life(runtime: SiteRuntime, query: Query) -> None:
+    """Whoever signs a question may have written another end than was prepared."""
+    if query.asked is None:
+        return
+    life_s = query.asked.until_us / MICROS - runtime.wall_s()
+    if life_s > runtime.settings.ask.life_s + LIFE_SLACK_S:
+        raise ConfigurationError(
+            f"question {query.id}: wanted one that ends within {runtime.settings.ask.life_s:g} s "
+            f"(ask.life_s), got one that ends in {life_s:.0f} s; ask anew"
+        )
 
 
 def _removal(signed: api.SignedCommand) -> Remove:

@@ -15,6 +15,7 @@ import msgspec
 
 from headwater.net.identity.identity import PEOPLE, Identity, Role
 from headwater.plan.query import Query, QueryId
+from headwater.plan.questions.viewer import viewer_of
 
 
 class Right(StrEnum):
@@ -37,8 +38,16 @@ class OperatorRights(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of streams."""
     sources: tuple[str, ...] = ("*",)
     """Paths of sources, as they stand in CREATE SOURCE: a name is whatever the operator likes."""
+    viewers_ask: bool = False
+    """Of what is granted here, whether viewers of the name may ask, too, and not only read."""
 
-    def grants(self, asked: Asked) -> bool:
+    @property
+    def lets_viewers_ask(self) -> bool:
+        return self.viewers_ask and Right.ASK in self.may
+
+    def grants(self, asked: Asked, role: Role = Role.OPERATOR) -> bool:
+        if role is Role.VIEWER and asked.right is Right.ASK and not self.viewers_ask:
+            return False
         return (
             asked.right in self.may
             and _is_among(asked.stream, self.streams)
@@ -63,6 +72,14 @@ def stream_of(query: Query) -> str | None:
     return QueryId.parse(query.asked.stream).name if query.reads_cube else None
 
 
+def signer_of(federation: str, signer: str) -> Identity:
+    """Whom a command names: an operator, or a viewer."""
+    viewer = viewer_of(signer)
+    if viewer is None:
+        return Identity(federation, Role.OPERATOR, signer)
+    return Identity(federation, Role.VIEWER, viewer)
+
+
 class Rights:
     def __init__(self, granted: Sequence[OperatorRights] = (), *, site: str = "") -> None:
         """``site`` is whose policy it is: a refusal travels, and is read elsewhere."""
@@ -71,18 +88,26 @@ class Rights:
 
     def objection(self, who: Identity, asked: Asked) -> str | None:
         """Why it may not be done, as a sentence; None: it may."""
-        objection = self.objection_to(who, changes=asked.right is not Right.READ)
+        asks, changes = asked.right is Right.ASK, asked.right is not Right.READ
+        objection = self.objection_to(who, changes=changes, asks=asks)
         if objection is not None:
             return objection
-        if not self._granted or any(one.grants(asked) for one in self._granted_to(who)):
+        if not self._granted or any(one.grants(asked, who.role) for one in self._granted_to(who)):
             return None
         return f"{self._policy} does not let {who.name} {_text(asked)}"
 
-    def objection_to(self, who: Identity, *, changes: bool) -> str | None:
-        """Whatever it is about: why this one may not change, or not even ask."""
+    def objection_to(self, who: Identity, *, changes: bool, asks: bool = False) -> str | None:
+        """Whatever it is about: why this one may not change, or not even ask. ``asks``: what it
+        changes may be no more than a question."""
         if who.role not in PEOPLE:
             return f"{who.uri}: a {who.role} asks for nothing here"
-        if who.role is Role.VIEWER and changes:
+        may_ask = asks and any(one.lets_viewers_ask for one in self._granted_to(who))
+        if who.role is Role.VIEWER and changes and not may_ask:
+            if asks:
+                return (
+                    f"{who.name} is a viewer, who asks about the past where {self._policy} says "
+                    "so: wanted viewers_ask = true there, or an operator's certificate, got neither"
+                )
             return f"{who.name} is a viewer, who changes nothing; wanted an operator's certificate"
         if self._granted and not self._granted_to(who):
             return f"{self._policy} names operators, and {who.name} is not among them"

@@ -24,7 +24,7 @@ from headwater.net.control.control import (
     decode_message,
 )
 from headwater.net.identity.certs import CertFiles
-from headwater.net.identity.identity import AGENTS
+from headwater.net.identity.identity import AGENTS, Role
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.identity.tls import Credentials
 from headwater.net.network import DEFAULT_LIMITS, NetLimits
@@ -34,6 +34,7 @@ from headwater.net.transport.frames import Frame, MessageAssembler, Stream
 from headwater.net.transport.greeting import admit, dial_tls, hear_hello
 from headwater.net.transport.hello import Channel, Hello
 from headwater.net.transport.send_queue import SendQueue
+from headwater.plan.questions.viewer import signer_name
 
 REPLY_TIMEOUT_S = 30.0
 ANSWERS_WAITING_MAX = 10_000
@@ -73,7 +74,8 @@ class ControlClient:
     def signature(self) -> OperatorSignature:
         """What commands are signed with: the key of the certificate that is shown."""
         identity = self._credentials.identity
-        return OperatorSignature(identity.federation, identity.name, self._credentials.own)
+        name = signer_name(identity.name, is_viewer=identity.role is Role.VIEWER)
+        return OperatorSignature(identity.federation, name, self._credentials.own)
 
     async def __aenter__(self) -> ControlClient:
         return self

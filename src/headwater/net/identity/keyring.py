@@ -23,6 +23,7 @@ from headwater.net.identity.identity import AGENTS, PEOPLE, Identity, Role
 from headwater.net.identity.signing import key_name
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.wire import CERTIFICATE_BYTES_MAX
+from headwater.plan.questions.viewer import viewer_of
 
 CERTIFICATES_PER_MEMBER_MAX = 4
 """A renewed one, the former one, and some more; the one that ends first makes room."""
@@ -102,7 +103,9 @@ class Keyring:
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        member = self._behind(proof, (Role.OPERATOR,), operator)
+        viewer = viewer_of(operator)
+        role = Role.OPERATOR if viewer is None else Role.VIEWER
+        member = self._behind(proof, (role,), viewer or operator)
         if member is None or (self._has_ended(member) and not is_counted):
             return None
         return member.public

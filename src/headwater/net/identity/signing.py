@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from headwater.algebra.summary import Rows, Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
@@ -27,6 +28,7 @@ from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.values.wire import DIGEST_BYTES
 from headwater.net.values.words import (
+    absence_word,
     ack_word,
     command_word,
     count_word,
@@ -37,6 +39,7 @@ from headwater.net.values.words import (
 )
 from headwater.plan.altered.site_budget import SiteBudget
 from headwater.plan.command import Alter, Command, Count, Install, Remove
+from headwater.plan.questions.viewer import may_sign
 
 Given = TypeVar("Given", Install, Remove, Alter, Command, SiteBudget, Command | SiteBudget)
 KEY_BYTES = 8
@@ -50,6 +53,7 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 class Kind(StrEnum):
     STATE = "state"
+    ABSENCE = "absence"
     UPDATE = "update"
     ACK = "acknowledgement"
     PLAN = "plan"
@@ -87,8 +91,8 @@ class PublicKeys(Protocol):
     def of_operator(
         self, operator: str, proof: Proof, *, is_counted: bool
     ) -> ec.EllipticCurvePublicKey | None:
-        """The key of the proof, if it is this operator's. Of what is counted, also one whose
-        certificate has ended since."""
+        """The key of the proof, if it is this operator's, or viewer's (``viewer_of``). Of what is
+        counted, also one whose certificate has ended since."""
 
 
 class MemoryKeys:
@@ -178,6 +182,10 @@ class KeySignatures:
             state, proof=self._signer.sign(Kind.STATE, state_word(state))
         )
 
+    def sign_absence(self, absence: Absence) -> Absence:
+        proof = self._signer.sign(Kind.ABSENCE, absence_word(absence))
+        return msgspec.structs.replace(absence, proof=proof)
+
     def sign_update(self, summary: Summary) -> Summary:
         """Rows that can't travel stay unsigned: they are refused and counted where they are sent,
         as ever."""
@@ -209,6 +217,9 @@ class KeySignatures:
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, Kind.STATE, state.proof, self._others.of)
 
+    def is_absence_of(self, site: str, absence: Absence) -> bool:
+        return self._is_by(site, Kind.ABSENCE, absence.proof, self._others.of)
+
     def is_update_of(self, site: str, summary: Summary) -> bool:
         """Looked at by whoever it comes to, once: nothing is remembered, since a copy is rare."""
         proof = summary.proof
@@ -234,6 +245,8 @@ class KeySignatures:
     def is_command_of(
         self, operator: str, command: Command | SiteBudget, *, is_counted: bool
     ) -> bool:
+        if not may_sign(operator, command):
+            return False
         key_of = partial(self._others.of_operator, is_counted=is_counted)
         return self._is_by(operator, kind_of(command), command.proof, key_of)
 

@@ -22,6 +22,9 @@ ASK_S_MAX = 60.0
 """What a site gives to one question, from the moment on when its turn has come."""
 ASK_LIFE_S = 600.0
 """After which a question ends, answered or not; as long its panes stay pinned."""
+NAMED = "ask_"
+"""What names of questions begin with. A name that is taken twice ends a stream, so who may only ask
+must not take one of those."""
 LIFE_S_MAX = 7 * 86_400.0
 
 
