@@ -9,6 +9,7 @@ leave of the link, so its bytes ÷ that is the least that it can take.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple
@@ -62,8 +63,12 @@ class Row(NamedTuple):
     latest_s: float
     """Of these."""
     backlog_kb: float
+    """What panes of the outage come to."""
+    again: float
+    """What was sent for them beyond that, as a share of it."""
     through_s: float
     least_s: float
+    """The backlog ÷ what the link has to spare."""
     ratio: float
 
 
@@ -168,8 +173,9 @@ def row_of(spare: float, seed: int, found: Watch, *, need: float) -> Row:
     through_s = max(found.held[pane] for pane in missed) - back_s
     live = [p for p in late if back_s <= pane_end_s(p) <= back_s + through_s]
     on_time = [pane for pane in live if late[pane] <= calm_s + ON_TIME_S]
-    backlog = [size for at_s, size, pane in found.sent if at_s >= back_s and pane in set(missed)]
-    least_s = sum(backlog) / ((spare - 1.0) * need)
+    sent = sum(size for at_s, size, pane in found.sent if at_s >= back_s and pane in set(missed))
+    own = len(missed) * _pane_bytes(found)
+    least_s = own / ((spare - 1.0) * need)
     return Row(
         spare,
         seed,
@@ -177,11 +183,21 @@ def row_of(spare: float, seed: int, found: Watch, *, need: float) -> Row:
         pane_end_s(on_time[0]) - back_s,
         len(on_time) / len(live),
         max(late[pane] for pane in live),
-        sum(backlog) / 1e3,
+        own / 1e3,
+        sent / own - 1.0,
         through_s,
         least_s,
         through_s / least_s,
     )
+
+
+def _pane_bytes(found: Watch) -> float:
+    """In calm."""
+    sizes: Counter[int] = Counter()
+    for _, size, pane in found.sent:
+        if pane is not None and CALM_S[0] < pane_end_s(pane) < CALM_S[1]:
+            sizes[pane] += size
+    return float(median(sizes.values()))
 
 
 def end_s(spare: float) -> float:

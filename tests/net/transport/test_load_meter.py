@@ -89,7 +89,7 @@ def test_a_new_connection_begins_with_what_the_last_one_had_shown() -> None:
     slow."""
 
     async def test() -> None:
-        rate = DrainRate().put(100_000, now_s=0.0).left(90_000, now_s=30.0)
+        rate = DrainRate().changed(100_000, now_s=0.0).changed(-90_000, now_s=30.0)
         told = list[LinkLoad]()
         known = rate.emptied()
         assert known.queued_bytes == 0
