@@ -96,6 +96,7 @@ async def _run(config: AgentConfig) -> None:
         clock=clock.now_s,
         retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
         growing_rows_max=config.cube.growing_rows_max,
+        summary_bytes_max=config.cube.summary_bytes_max,
         spool_bytes_max=config.sources.spool_bytes_max,
         readers=config.results_readers,
     )
