@@ -99,7 +99,7 @@ def test_a_new_connection_begins_with_what_the_last_one_had_shown() -> None:
         queued = 0
         meter = LoadMeter(lambda: queued, told.append, queue_s_max=2.0, known=known)
         queued = 4_000
-        meter.put(queued)
+        meter.changed(put_bytes=queued)
         await a_turn()
         assert told
         assert told[-1].queued_bytes_max == CHUNK_BYTES
