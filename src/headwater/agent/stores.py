@@ -18,6 +18,7 @@ from pathlib import Path
 from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.cube.retention import RetentionConfig
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX
@@ -62,13 +63,15 @@ class SiteStores:
         self.cube = Cube.open(
             directory / "cube",
             site=site,
-            merger_of=self.book.merger,
-            limit_of=self.book.row_limit,
-            allowance_of=self.book.allowance,
-            early_of=self.book.early_rows,
-            levels_of=self.book.levels,
-            last_rows_of=self.book.last_rows,
-            keep_s_of=self.book.keep_s,
+            facts=QueryFacts(
+                merger_of=self.book.merger,
+                limit_of=self.book.row_limit,
+                allowance_of=self.book.allowance,
+                early_of=self.book.early_rows,
+                levels_of=self.book.levels,
+                last_rows_of=self.book.last_rows,
+                keep_s_of=self.book.keep_s,
+            ),
             retention=retention,
             spool_bytes_max=spool_bytes_max,
             clock=clock,

@@ -231,7 +231,8 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
-            edge.levels.hear(report)
+            if edge.levels:
+                edge.levels.hear(report)
 
     def asked(self, found: Asked, *, now_s: float) -> None:
         """The cube has been asked for a question, and all that it has is written."""

@@ -109,7 +109,7 @@ class MemoryLink:
         self._counters.sent_messages += 1
         self._kinds[type(message).__name__] += len(body)
         self._write_soon()
-        self._load.put(len(body))
+        self._load.changed(put_bytes=len(body))
         return True
 
     @property
