@@ -1,4 +1,4 @@
-"""The global threshold of JetStream's sections 4 and 5, in the model of the figure: small and made."""
+"""The global threshold of JetStream's sections 4 and 5, in the model of the figure."""
 
 from __future__ import annotations
 

@@ -210,7 +210,8 @@ class Root:
         if answer is not None:
             self.books.outputs.append(answer)
         self._retire(now_s=now_s)
-        self._end()
+        if self.query.ends:
+            self._end()
         if self.books.tops is not None:
             self._look_for_largest(self.books.tops, now_s=now_s)
         if now_s >= self._ack_s():
@@ -272,7 +273,8 @@ class Root:
             for pane in self.windows.spec.panes_of(window.window):
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
-        self._end()
+        if self.query.ends:
+            self._end()
 
     def _count_over_limit(self, failed: str) -> None:
         """What fails for another reason is tried for ever: Spark may be away, a disk full."""
@@ -293,7 +295,7 @@ class Root:
     def _end(self) -> None:
         is_over = self.table.all_ended and self.books.sealed_through == FOREVER
         is_open = self.windows.windows or self.books.is_overfull
-        if self.query.ends and is_over and not (is_open or self.has_ended):
+        if is_over and not (is_open or self.has_ended):
             self.has_ended = True
             self.books.outputs.append(Ended(self.id))
 

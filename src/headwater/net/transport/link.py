@@ -94,6 +94,7 @@ class Link:
             queue_s_max=limits.queue_s_max,
             budget=pacer.budgets.of(site),
             queued_by=lambda: sides[1].queue.queued_by,
+            known=counters.rate,
         )
 
     def use_gates(self, pacer: Pacer) -> None:
@@ -140,11 +141,12 @@ class Link:
             return False
         self._counters.sent_messages += 1
         side.connection.pump_soon()
-        self._load.put(len(body))
+        self._load.changed(put_bytes=len(body))
         return True
 
     def close(self, reason: Refused | None = None) -> None:
         self.is_open = False
+        self._counters.rate = self._load.rate.emptied()
         for side in self._sides:
             side.connection.end(reason)
 
