@@ -97,5 +97,5 @@ def test_settings_bring_them_and_take_them_away() -> None:
 
 def test_explain_says_what_the_root_asks_for() -> None:
     told = explain(compiled("degrade = 'top(100, hits)'"))
-    assert "1. top(100, hits), in 1 levels" in told
+    assert "1. top(100, hits)" in told
     assert "so that the first 100 rows by hits are exact" in told
