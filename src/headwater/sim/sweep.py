@@ -19,6 +19,7 @@ from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
 from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.kinds.check_levels import LEVELS_SOMETIMES
+from headwater.sim.check.kinds.check_questions import QUESTIONS_SOMETIMES
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
 from headwater.sim.faults.liar import BENT, FLOOD, LIES
 from headwater.sim.outcome import Outcome
@@ -85,6 +86,7 @@ SOMETIMES = (
     *GROWING_SOMETIMES,
     *LEVELS_SOMETIMES,
     *PAST_SOMETIMES,
+    *QUESTIONS_SOMETIMES,
     *SESSIONS_SOMETIMES,
     *WITHHELD_SOMETIMES,
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),

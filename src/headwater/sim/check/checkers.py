@@ -32,6 +32,7 @@ from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.kinds.check_growing import check_growing
 from headwater.sim.check.kinds.check_levels import LevelWatch
+from headwater.sim.check.kinds.check_questions import QuestionCheck
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
@@ -82,6 +83,7 @@ class Checkers:
         self.levels = LevelWatch(self.queries, roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
+        self._questions = QuestionCheck(self.queries, roster, truth, transcript)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
@@ -158,6 +160,11 @@ class Checkers:
         if self.queries[answer.query].stands_for is not None:
             self.levels.published(key, answer, rows, site.name, at_s=self._queue.now_s)
             return
+        if self.queries[answer.query].asked is not None:
+            for request in answer.requests:
+                question = self.queries[answer.query]
+                self._questions.published(question, request, rows[request.window])
+            return
         check = self.answers.get(key)
         if check is None:
             ledger = self._ledger(site, answer.query)
@@ -212,7 +219,7 @@ class Checkers:
         query = self.queries[wanted.query]
         before = site.disk.cube.records.get(wanted.query)
         self.levels.written(site.truth.ordinal, wanted, before)
-        if query.wants_past:
+        if query.wants_past and query.asked is None:
             self._past.written(site, query, wanted.record)
 
     def _roll_up(self, site: SimulatedSite, wanted: do.RollUp) -> None:
@@ -370,7 +377,7 @@ class Checkers:
 
     def _check_closes(self, query: str, pane: int, coverage: Coverage) -> None:
         """Where a coverage says that a site has closed a pane, it has read all that it had to."""
-        if self.truth.is_forged(query, (pane,)):
+        if self.truth.is_forged(query, (pane,)) or self.queries[query].asked is not None:
             return
         lives = self.truth.lives_of(coverage)
         lives |= {part.ordinal: part.incarnation for part in coverage.parts}
