@@ -14,6 +14,7 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance, Tolerated
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     ExtraHeld,
@@ -28,6 +29,7 @@ from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
 from headwater.net.values.words import ack_word, leaf_word
 from headwater.overlay.messages import (
+    AbsenceMessage,
     AckMessage,
     AlterMessage,
     AskInstall,
@@ -193,5 +195,6 @@ def messages() -> list[Message]:
             coordinate=Coordinate(x=1.0, y=2.0, z=3.0, height=4.0, error=0.5),
         ),
         StreamMarker(7),
+        AbsenceMessage(Absence(QUERY, speaker=3, clock_s=1.5, lost=(4, 900), guests=(7,))),
         CoordinatesMessage((Placed(2, Coordinate(x=1.0, y=2.0, z=3.0)),)),
     ]

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from headwater.spark.jvm.keeper import StandingSpark
+from headwater.spark.jvm.lease import StandingSpark
 from headwater.spark.jvm.session import SparkConfig, start_session
 from soak.measure import Growth, growth, measure
 from soak.rounds import Soak

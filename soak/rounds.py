@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headwater.errors import GroupFailed, HeadwaterError
 from headwater.plan.query import Query
-from headwater.spark.jvm.keeper import Spark
+from headwater.spark.jvm.lease import Spark
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.site.site_host import SiteHost
 from headwater.sql.compile import compile_statements

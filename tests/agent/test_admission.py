@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed, queries_in
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
@@ -13,7 +13,6 @@ from headwater.agent.input.site_sources import SiteSources
 from headwater.errors import HeadwaterError
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, client STRING)
@@ -26,7 +25,7 @@ SOURCES = SourcesConfig(data="/srv/data", open=("/var/log/nginx",))
 
 @pytest.fixture
 def query():
-    return compile_statements(TEXT, root="oslo", installer="oslo", next_counter=1)[0]
+    return queries_in(TEXT, at="oslo")[0]
 
 
 def test_a_compiled_query_is_admitted(query):

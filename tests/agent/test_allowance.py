@@ -1,12 +1,12 @@
 """What a site may keep back of a pane, by the queries that it runs."""
 
 import msgspec
+from query_kit import queries_in
 
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.remainders.share_table import Dealing, OwnShare
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
-from headwater.sql.compile import compile_statements
 
 SOURCE = (
     "CREATE SOURCE r (word STRING, ts TIMESTAMP) "
@@ -15,13 +15,10 @@ SOURCE = (
 
 
 def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -> None:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (error = '1 % of total') AS "
         "SELECT word, window.start, count(*) AS n FROM r "
-        "GROUP BY word, window(ts, '60 seconds', '20 seconds');",
-        root="a",
-        installer="a",
-        next_counter=1,
+        "GROUP BY word, window(ts, '60 seconds', '20 seconds');"
     )
     for goes_on in (True, False):
         book = QueryBook(growing_rows_max=7)
@@ -34,13 +31,10 @@ def test_of_an_input_that_ends_a_site_only_rehearses_what_it_would_keep_back() -
 
 
 def test_a_bound_that_is_a_number_goes_by_the_site_s_share_from_where_tables_name_panes() -> None:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (error = '600') AS "
         "SELECT word, window.start, count(*) AS n FROM r "
         "GROUP BY word, window(ts, '60 seconds', '20 seconds');",
-        root="a",
-        installer="a",
-        next_counter=1,
         known_sites=("a", "b", "c", "d"),
         begin="now",
         now_us=1_000_000_000,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-from changed_query import changed
+from query_kit import changed, queries_in
 
 from headwater.agent.stores import SiteStores
 from headwater.algebra.rows.columns import Column
 from headwater.overlay.outputs import CommandAccepted
 from headwater.plan.command import Install
 from headwater.plan.tree import Tree
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING) WITH (format = 'csv', path = 'a', time = 'ts');
@@ -22,7 +21,7 @@ SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '5 seconds'), domain;
 
 
 def test_stores_open_beside_a_query_whose_rows_nobody_can_tell(tmp_path: Path) -> None:
-    good = compile_statements(TEXT, root="oslo", installer="oslo", next_counter=1)[0]
+    good = queries_in(TEXT, at="oslo")[0]
     bad = changed(
         good,
         id=msgspec.structs.replace(good.id, name="bad", counter=2),

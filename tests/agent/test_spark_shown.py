@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from home_agent import alone
 from store_kit import query_of
 
 from headwater.agent import agent_spark
@@ -20,26 +21,22 @@ from headwater.agent.care.death_book import DeathBook
 from headwater.agent.config import AgentConfig
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
 from headwater.errors import ConfigurationError, HeadwaterError, SparkFailed
 from headwater.local.trial.run_spark import raise_if_dead
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.plan.command import Install, Remove
 from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
-from headwater.plan.roster import Roster, Site
 from headwater.spark.jvm.jvm import JvmIdentity
-from headwater.spark.jvm.jvm_end import JvmEnd, end_of
-from headwater.spark.jvm.keeper import (
+from headwater.spark.jvm.jvm_end import (
     JvmDied,
+    JvmEnd,
     JvmNotStarted,
     JvmReplaced,
     JvmStarted,
-    KeeperLimits,
-    Work,
+    end_of,
 )
+from headwater.spark.jvm.keeper import KeeperLimits
+from headwater.spark.jvm.lease import Work
 from headwater.spark.jvm.session import RunningSpark, SparkConfig
 
 WAIT_S_MAX = 120.0
@@ -52,19 +49,9 @@ def died(*queries: str) -> JvmDied:
 
 def test_streams_and_why_tell_of_deaths_with_the_query_at_work(tmp_path: Path) -> None:
     async def run() -> tuple[Any, Any]:
-        stores = SiteStores(tmp_path / "state", site="home", clock=time.time)
         book = DeathBook(tmp_path)
         spark = SimpleNamespace(deaths_of=book.of_query, suspended_roots=book.suspended)
-        runtime = SiteRuntime(
-            site="home",
-            roster=Roster(1, (Site(0, "home"),), "home"),
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            spark=cast(AgentSpark, spark),
-        )
+        runtime = alone(tmp_path / "state", spark=cast(AgentSpark, spark))
         await runtime.start()
         try:
             query = query_of()
@@ -151,7 +138,6 @@ class SuspendingBench:
         self.query = query_of()
 
     async def live(self, *, is_first: bool) -> SiteRuntime:
-        stores = SiteStores(self.directory / "state", site="home", clock=time.time)
         book = DeathBook(self.directory)
         spark = SimpleNamespace(
             deaths_of=book.of_query,
@@ -159,16 +145,7 @@ class SuspendingBench:
             suspend_root=book.suspend,
             forget_root=book.forget,
         )
-        runtime = SiteRuntime(
-            site="home",
-            roster=Roster(1, (Site(0, "home"),), "home"),
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            spark=cast(AgentSpark, spark),
-        )
+        runtime = alone(self.directory / "state", spark=cast(AgentSpark, spark))
         await runtime.start()
         if is_first:
             runtime.command(Install(query=self.query, trees=runtime.trees, roster_version=1))

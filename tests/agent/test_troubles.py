@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast, get_args
 
+import home_agent
 import msgspec
 import pytest
 from store_kit import query_of
@@ -21,17 +22,12 @@ from headwater.agent.control.control import ControlDesk
 from headwater.agent.effects import EffectRunner
 from headwater.agent.runtime import RETENTION_EVERY_S, SiteRuntime
 from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
 from headwater.errors import DiskFull, HeadwaterError, StoreBroken, StoreError
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.node import effects as fx
-from headwater.node.node import Node
 from headwater.overlay.messages import AskInstall
 from headwater.plan.command import Count, Install, Remove
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
-from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
 from headwater.root.outputs import Trim
 from headwater.spark.root.root_part import RootSpark
@@ -193,28 +189,8 @@ class NoSpark:
 
 
 def at_home(directory: Path, work: Callable[[SiteRuntime], Coroutine[Any, Any, None]]) -> None:
-    """A home without data, at work."""
-
-    async def run() -> None:
-        roster = Roster(1, (Site(0, "home", has_data=False), Site(1, "paris")), "home")
-        stores = SiteStores(directory, site="home", clock=time.time)
-        runtime = SiteRuntime(
-            site="home",
-            roster=roster,
-            settings=RuntimeSettings(replan_every_s=0.01),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            root_spark=cast(RootSpark, NoSpark()),
-        )
-        await runtime.start()
-        try:
-            await work(runtime)
-        finally:
-            await runtime.stop()
-
-    asyncio.run(run())
+    settings, spark = RuntimeSettings(replan_every_s=0.01), cast(RootSpark, NoSpark())
+    home_agent.at_home(directory, work, settings=settings, root_spark=spark)
 
 
 def _installed(runtime: SiteRuntime) -> Query:
@@ -389,7 +365,7 @@ def test_what_the_node_raises_for_a_message_ends_the_agent(
         def receive(*_: Any, **__: Any) -> None:
             raise AssertionError("a mistake of ours")
 
-        monkeypatch.setattr(Node, "receive", receive)
+        monkeypatch.setattr(runtime.node.peer, "receive", receive)
         with pytest.raises(AssertionError):
             runtime.message("paris", AskInstall(()))
         assert "the node stopped: AssertionError: a mistake of ours" in runtime.failure

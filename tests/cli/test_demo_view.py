@@ -4,6 +4,7 @@ import io
 
 import msgspec
 import pytest
+from query_kit import queries_in
 from rich.console import Console
 
 from headwater.agent.control.control_api import SiteLine, StreamLine
@@ -33,7 +34,6 @@ from headwater.local.demo.demo_snapshot import (
     StreamVerdict,
 )
 from headwater.root.said.envelope import Envelope, MissingSite, Trigger
-from headwater.sql.compile import compile_statements
 
 NOON_US = 1_767_268_800_000_000
 
@@ -288,7 +288,7 @@ def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
 
 def test_the_introduction_fits_a_terminal_and_names_what_runs() -> None:
     assert max(map(len, INTRODUCTION.splitlines())) <= 80
-    for query in compile_statements(demo_sql(), root="a", installer="a", next_counter=1):
+    for query in queries_in(demo_sql()):
         assert f"  {query.stream} " in INTRODUCTION
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from query_kit import queries_in
 
 from headwater.plan.sources.source import Source
-from headwater.sql.compile import compile_statements, parse_script
+from headwater.sql.compile import parse_script
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -112,12 +113,10 @@ def test_every_statement_that_a_page_shows_compiles(page: Path) -> None:
     sources: dict[str, Source] = {}
     for block in blocks:
         sources |= {source.name: source for source in parse_script(block).sources}
-        compile_statements(
-            block, root="fra", installer="fra", next_counter=1, known_sources=sources
-        )
+        queries_in(block, at="fra", known_sources=sources)
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("examples/**/*.sql")), ids=name_of)
 def test_every_example_compiles(file: Path) -> None:
-    queries = compile_statements(file.read_text(), root="fra", installer="fra", next_counter=1)
+    queries = queries_in(file.read_text(), at="fra")
     assert queries

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from query_kit import queries_in
 
 from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.site_state import Unread
@@ -11,7 +12,6 @@ from headwater.local.trial.reading import SiteReading
 from headwater.local.trial.results import StreamResult
 from headwater.plan.query import Query
 from headwater.plan.sources.local_times import Guessed
-from headwater.sql.compile import compile_statements
 
 SOURCE = "CREATE SOURCE hits (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts'{});"
 STREAM = "CREATE STREAM {} AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');"
@@ -21,7 +21,7 @@ GOOD = SiteReading("lima", files=2, lines=1_000, records=1_000)
 
 def queries(options: str = "", count: int = 1) -> list[Query]:
     text = SOURCE.format(options) + "".join(STREAM.format(f"s{n}") for n in range(count))
-    return compile_statements(text, root="r", installer="r", next_counter=1)
+    return queries_in(text, at="r")
 
 
 def report(*readings: SiteReading, options: str = "") -> tuple[tuple[str, ...], tuple[str, ...]]:

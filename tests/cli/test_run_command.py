@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from query_kit import queries_in
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control import operator_client
 from headwater.cli import main, reach
 from headwater.cli.commands import run_command
 from headwater.errors import ConfigurationError, HeadwaterError
-from headwater.sql.compile import compile_statements
 
 HEAD = "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*.csv', time = 'ts');\n"
 COUNT = "SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');\n"
@@ -195,7 +195,7 @@ def test_a_file_with_several_faults_is_refused_with_all_of_them(
     text = FILE.replace("'1 minute'", "'1 month'")
 
     def refuse(*_: Any) -> None:
-        compile_statements(text, root="fra", installer="fra", next_counter=1)
+        queries_in(text, at="fra")
 
     assert run_of(tmp_path, monkeypatch, text, refuse) == main.EXIT_REFUSED
     said = capsys.readouterr().err

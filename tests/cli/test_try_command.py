@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.cli import main
 from headwater.cli.commands import try_command
@@ -30,7 +31,6 @@ from headwater.root.said.envelope import LeftOut
 from headwater.spark.jvm import session
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.root.bad_groups import Finished
-from headwater.sql.compile import compile_statements
 
 SHOPS = Path(__file__).resolve().parents[2] / "examples" / "shops"
 RUN_S_MAX = 240.0
@@ -373,12 +373,10 @@ def test_a_group_that_can_t_be_computed_is_left_out_said_and_compares_equal(
 
 
 def test_only_the_first_windows_with_groups_left_out_are_told() -> None:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
         "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
-        root="r",
-        installer="r",
-        next_counter=1,
+        at="r",
     )
     left_out = {window: LeftOut(count=window) for window in range(1, 9)}
     lines = try_command.left_out_lines(StreamResult(query, (), left_out=left_out))
@@ -393,7 +391,7 @@ REFUSED = "[CAST_INVALID_INPUT] The value 'x' can't be cast"
 
 def a_result(**more: Any) -> StreamResult:
     """Of the shops' query, without any window."""
-    query = compile_statements(SALES, root="root", installer="root", next_counter=1)[0]
+    query = queries_in(SALES, at="root")[0]
     return StreamResult(query, (), **more)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from query_kit import queries_in
 
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -33,7 +34,6 @@ from headwater.plan.query import Query
 from headwater.root.said.withheld import StatedErrors, stated_errors, uncertain_by
 from headwater.spark.root.bad_groups import GroupFinisher
 from headwater.spark.root.root_part import RootSpark
-from headwater.sql.compile import compile_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,11 +121,8 @@ def records() -> list[Record]:
 
 
 def compiled(select: str, error: str) -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (error = '{error}', finally = 'exact') AS {select};",
-        root="a",
-        installer="a",
-        next_counter=1,
         begin="earliest",
         known_sites=("a", "b", "c"),
     )

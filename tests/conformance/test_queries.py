@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import query_files
 from query_files import Told, plan_of, read_file, rows_text
+from query_kit import queries_in
 from reference import answer
 
 from headwater.algebra.rows.equality import is_same_value
@@ -27,7 +28,6 @@ from headwater.local.trial.one_spark import try_central
 from headwater.local.trial.results import StreamResult
 from headwater.local.trial.try_query import try_query
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 from long_runs import IS_LONG
 
 FILES = sorted(Path(__file__).with_name("queries").glob("*.txt"))
@@ -42,9 +42,7 @@ Rows = dict[Any, list[list[Any]]]
 
 @pytest.fixture(scope="module")
 def queries() -> dict[str, Query]:
-    found = compile_statements(
-        TEXT, root="hub", installer="hub", next_counter=1, begin="earliest", known_sites=()
-    )
+    found = queries_in(TEXT, at="hub", begin="earliest", known_sites=())
     return {query.id.name: query for query in found}
 
 

@@ -17,8 +17,7 @@ from experiments.heintz_live import (
     error_share,
     statements,
 )
-
-from headwater.sql.compile import compile_statements
+from query_kit import queries_in
 
 TRUTH = pa.table({"url": ["/a", "/b", "/c"], "requests": [60, 30, 10]})
 
@@ -44,9 +43,7 @@ def test_each_stream_has_the_link_to_itself_and_they_ask_the_same() -> None:
     starts = list(begins.values())
     taken_s = (WINDOWS + PAUSE_WINDOWS) * WINDOW_S
     assert all(b - a == taken_s for a, b in pairwise(starts))
-    queries = compile_statements(
-        statements(begins), root="home", installer="home", next_counter=1, known_sites=("home",)
-    )
+    queries = queries_in(statements(begins), at="home", known_sites=("home",))
     assert [query.stream for query in queries] == list(STREAMS)
     assert len({query.program.site_sql for query in queries}) == 1
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from changed_query import changed
+from query_kit import changed
 from store_kit import MERGER, query_of
 
 from headwater.agent.config import SourcesConfig

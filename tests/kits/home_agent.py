@@ -30,21 +30,30 @@ class RowsAsTheyAre:
         return windows
 
 
-def at_home(directory: Path, work: Callable[[SiteRuntime], Awaitable[None]]) -> None:
+def alone(directory: Path | SiteStores, **more: Any) -> SiteRuntime:
+    """The runtime of ``home``, whom nobody else is there to talk to. ``more``: what is otherwise
+    than usual."""
+    stores = directory
+    if isinstance(stores, Path):
+        stores = SiteStores(stores, site="home", clock=time.time)
+    usual: dict[str, Any] = {
+        "site": "home",
+        "roster": Roster(1, (Site(0, "home"),), "home"),
+        "settings": RuntimeSettings(),
+        "stores": stores,
+        "network": MemoryWorld().network("home", Codec(stores.book.schema)),
+        "now_s": time.time,
+        "admit": lambda query, duty, operator: None,
+    }
+    return SiteRuntime(**usual | more)
+
+
+def at_home(directory: Path, work: Callable[[SiteRuntime], Awaitable[None]], **more: Any) -> None:
     """A root at work, over sites of whom nobody is there."""
 
     async def run() -> None:
-        stores = SiteStores(directory, site="home", clock=time.time)
-        runtime = SiteRuntime(
-            site="home",
-            roster=ROSTER,
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-            root_spark=cast(RootSpark, RowsAsTheyAre()),
-        )
+        spark = cast(RootSpark, RowsAsTheyAre())
+        runtime = alone(directory, **{"roster": ROSTER, "root_spark": spark} | more)
         await runtime.start()
         try:
             await work(runtime)

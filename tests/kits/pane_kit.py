@@ -36,6 +36,7 @@ from headwater.plan.roster import Roster, Site
 from headwater.plan.sources.source import Source, SourceFormat
 from headwater.root import outputs as root_out
 from headwater.root.books import Books
+from headwater.root.carriers.absences import ParentsOf
 from headwater.root.config import RootConfig
 from headwater.root.outputs import KeptSummary, RootKept, WindowAnswered
 from headwater.root.root import Root
@@ -435,12 +436,14 @@ class RootDesk:
         config: RootConfig | None = None,
         now_s: float = 0.0,
         compares: bool = False,
+        parents_of: ParentsOf = lambda ordinal: (),
     ) -> None:
         """``compares``: sites' digests count. Most tests are not about them, so what a site seals
         is agreed to."""
         self.query = query
         self.roster = roster
         self.compares = compares
+        self.parents_of = parents_of
         self.disk = disk or RootDisk()
         self.config = config or RootConfig()
         self.beside: dict[str, RootDisk] = {}
@@ -469,6 +472,7 @@ class RootDesk:
                 incarnation=self.disk.incarnation,
                 now_s=now_s,
                 start=self.disk.starts,
+                parents_of=self.parents_of,
             )
         )
         self.root.restore(self.disk.restore(), now_s=now_s)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import changed_query
 import msgspec
 import pytest
+import query_kit
 from pane_kit import make_roster
 
 from headwater.agent.admission import admit_with
@@ -54,7 +54,7 @@ OTHER = msgspec.structs.replace(GOOD, id=msgspec.structs.replace(GOOD.id, name="
 
 
 def changed(query: Query = GOOD, **changes: Any) -> Query:
-    return changed_query.changed(query, **changes)
+    return query_kit.changed(query, **changes)
 
 
 def rewritten(text: str, old: str, new: str) -> str:

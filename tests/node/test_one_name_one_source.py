@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed
 from tests.node.test_admission_everywhere import (
     GOOD,
     OTHER,

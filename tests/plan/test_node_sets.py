@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.node_sets import NODE_SET_LENGTH_MAX, node_set, node_set_fault
 from headwater.plan.roster import Site
-from headwater.sql.compile import compile_statements
 
 SITES = (
     Site(0, "root", has_data=False),
@@ -23,9 +23,7 @@ CREATE STREAM n WITH (sites = '{}') AS SELECT count(*) AS n FROM hits GROUP BY w
 
 
 def compiled(sites: str):
-    (query,) = compile_statements(
-        TEXT.format(sites), root="root", installer="root", next_counter=1, known_sites=SITES
-    )
+    (query,) = queries_in(TEXT.format(sites), at="root", known_sites=SITES)
     return query
 
 

@@ -32,7 +32,7 @@ def test_queries_that_come_and_go_leave_nothing_behind(
     running_spark: RunningSpark, tmp_path: Path
 ) -> None:
     """Ten rounds each with an installed, a failing and a removed query, and a stopped stream."""
-    from headwater.spark.jvm.keeper import StandingSpark
+    from headwater.spark.jvm.lease import StandingSpark
 
     soak = Soak(StandingSpark(running_spark.session), tmp_path, seed=7)
     try:

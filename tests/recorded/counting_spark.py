@@ -30,6 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "kits"))
 from log_lines import Record, record_of
 from made_spark import MadeLease, MadeOffers
 
+DETERMINED = ("coarser_", "survives_")
+"""How keys begin that levels go by, and that are not shown."""
 _FLOWS: dict[str, threading.Event] = {}
 
 
@@ -112,7 +114,8 @@ def _numbered(query: Query, records: Sequence[Record], start: int) -> QueryResul
 def _rows(query: Query, records: Sequence[Record]) -> QueryResult:
     groups: dict[tuple[Any, ...], list[Any]] = {}
     for one in records:
-        key = (query.window.pane_at(one.time_us), *(one.domain for _ in query.program.keys))
+        keys = (_key(column.name, one.domain) for column in query.program.keys)
+        key = (query.window.pane_at(one.time_us), *keys)
         names = [part.name for part in query.program.partials]
         values = [1 if name.startswith("count") else one.bytes for name in names]
         _merge(query, groups, key, values)
@@ -121,6 +124,14 @@ def _rows(query: Query, records: Sequence[Record]) -> QueryResult:
     schema = site_schema(query.program)
     rows = [(*key, *values) for key, values in sorted(groups.items())]
     return QueryResult(str(query.id), _table(rows, schema))
+
+
+def _key(name: str, domain: str) -> str | int:
+    """By what levels go: the coarser key is a letter, and what is busy survives a halving."""
+    coarser, survives = DETERMINED
+    if name.startswith(survives):
+        return int(domain == "busy")
+    return domain[:1] if name.startswith(coarser) else domain
 
 
 def _merge(query: Query, groups: dict[Any, list[Any]], key: Any, values: list[Any]) -> None:
@@ -154,7 +165,8 @@ class AddingRoot:
 
 
 def _shown(query: Query, groups: pa.Table) -> pa.Table:
-    keys = len(query.program.keys)
+    hidden = [one.name for one in query.program.keys if one.name.startswith(DETERMINED)]
+    groups, keys = groups.drop_columns(hidden), len(query.program.keys) - len(hidden)
     found = zip(*(column.to_pylist() for column in groups.columns), strict=True)
     schema = pa.schema([(column.name, arrow_type(column.type)) for column in query.program.output])
     rows = [(*row[:keys], *map(int, row[keys:])) for row in sorted(found)]

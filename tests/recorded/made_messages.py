@@ -9,13 +9,20 @@ import msgspec
 
 from headwater.algebra.coverage import Coverage, SitePart
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld
 from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.words.site_state import Declined, Reason, SiteState, Tally, Unread
 from headwater.net.control.control import Cancel, End, Event, Failure
 from headwater.net.transport.hello import Channel, Hello, RosterHeld
-from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage
+from headwater.overlay.messages import (
+    AbsenceMessage,
+    AckMessage,
+    Message,
+    StatesMessage,
+    SummaryMessage,
+)
 from headwater.overlay.signatures import Signatures
 
 QUERY = "volume@home#1"
@@ -25,6 +32,8 @@ def made_messages(signatures: Signatures) -> Iterator[Message]:
     """Of north, which signs them."""
     yield StatesMessage((signatures.sign_state(_full_state()),))
     yield AckMessage(signatures.sign_ack(_full_ack()))
+    absence = Absence(QUERY, speaker=2, clock_s=1.5, lost=(3, 9), guests=(4,), age_s=0.5)
+    yield AbsenceMessage(signatures.sign_absence(absence))
     part = SitePart(ordinal=2, incarnation=1 << 60, updates=((1, 2), (4, 4)), closed_at=2)
     coverage = Coverage(whole=1 << 4, empty=0, tag=7, parts=(part,))
     yield SummaryMessage(

@@ -5,7 +5,7 @@ from random import Random
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed
 
 from headwater.algebra.panes import MICROS
 from headwater.edge.closing.closing import SourceClock

@@ -6,9 +6,9 @@ Each entry: the SELECT, or what stands in WITH; what is underlined; what must be
 from __future__ import annotations
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
-from headwater.sql.compile import compile_statements
 from headwater.sql.validate.finding import Severity
 from headwater.sql.validate.validate import validate
 
@@ -283,7 +283,7 @@ def text_of(select: str, options: str = "") -> str:
 
 def check(text: str, place: str | None, wrong: str, write: str) -> None:
     with pytest.raises(QueryRefused) as refused:
-        compile_statements(text, root="a", installer="a", next_counter=1)
+        queries_in(text)
     said = refused.value.said
     assert wrong in said
     assert write in said

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from query_kit import queries_in
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.columns import Column
@@ -80,18 +81,12 @@ def test_a_query_is_named_and_numbered_by_its_installer() -> None:
 
 def test_sources_may_come_from_elsewhere() -> None:
     (source,) = parse_script(SOURCE).sources
-    (query,) = compile_statements(
-        f"CREATE STREAM s AS {SELECT}",
-        root="a",
-        installer="a",
-        next_counter=1,
-        known_sources={"access": source},
-    )
+    (query,) = queries_in(f"CREATE STREAM s AS {SELECT}", known_sources={"access": source})
     assert query.program.source == source
 
 
 def test_a_file_with_sources_alone_has_no_queries() -> None:
-    assert compile_statements(SOURCE, root="a", installer="a", next_counter=1) == []
+    assert queries_in(SOURCE) == []
 
 
 def test_options_become_timing_and_places() -> None:
@@ -225,7 +220,7 @@ def test_there_are_enough_functions_to_work_with() -> None:
 def assert_compiled_or_refused(stream: str) -> None:
     """Whatever is refused is refused with its line."""
     try:
-        queries = compile_statements(stream, root="a", installer="a", next_counter=1)
+        queries = queries_in(stream)
     except QueryRefused as error:
         found = str(error)
     else:
@@ -267,11 +262,8 @@ def test_a_query_by_age_begins_by_the_clock_of_its_root_where_that_is_known() ->
     )
 
     def begin(root: str, time: str) -> int | None:
-        (query,) = compile_statements(
+        (query,) = queries_in(
             SOURCE + stream.format(root=root, time=time),
-            root="a",
-            installer="a",
-            next_counter=1,
             now_us=0,
             slack_us=0,
             root_now_us={"b": 70_000_000}.get,

@@ -9,9 +9,10 @@ import os
 from pathlib import Path
 
 import pytest
+from query_kit import queries_in
 
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements, question_of
+from headwater.sql.compile import question_of
 from headwater.sql.read.sql_text import pretty
 from headwater.sql.write.judge_groups import write_left_out_sql, write_tolerant_sql
 
@@ -40,9 +41,7 @@ def read(path: Path) -> dict[str, str]:
 
 
 def planned(statement: str) -> Query:
-    (query,) = compile_statements(
-        SOURCE + statement, root="hub", installer="hub", next_counter=1, begin="earliest"
-    )
+    (query,) = queries_in(SOURCE + statement, at="hub", begin="earliest")
     return query
 
 
@@ -68,9 +67,7 @@ def test_there_are_golden_plans() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}_{path.stem}")
 def test_the_streams_of_a_file_are_split_as_they_were(path: Path) -> None:
-    queries = compile_statements(
-        path.read_text("utf-8"), root="hub", installer="hub", next_counter=1, begin="earliest"
-    )
+    queries = queries_in(path.read_text("utf-8"), at="hub", begin="earliest")
     found = "\n\n".join(map(plans_of, queries)) + "\n"
     golden = OF_FILES / f"{path.parent.name}_{path.stem}.sql"
     if os.environ.get("HEADWATER_REWRITE"):

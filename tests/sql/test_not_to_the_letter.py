@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import SETTINGS
-from headwater.sql.compile import compile_statements
 
 HOUSE = Path(__file__).resolve().parents[2]
 SOURCE = """
@@ -22,7 +22,7 @@ WINDOW = "window(ts, '1 minute')"
 
 def asked(select: str) -> Query:
     text = f"{SOURCE} CREATE STREAM s AS {select};"
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    (query,) = queries_in(text)
     return query
 
 

@@ -7,8 +7,7 @@ which is plain Spark SQL where it names no LIMIT, is run by Spark and compared w
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from headwater.sql.compile import compile_statements
+from query_kit import queries_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,13 +67,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_a_text_means_to_spark_what_the_reference_says(spark: "SparkSession", text: str) -> None:
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {text};",
-        root="hub",
-        installer="hub",
-        next_counter=1,
-        begin="earliest",
-    )
+    (query,) = queries_in(f"{SOURCE} CREATE STREAM s AS {text};", at="hub", begin="earliest")
     spark.sql(RECORDS).createOrReplaceTempView("records")
     spark.table("records").createOrReplaceTempView("r")
     names = ["window", *(column.name for column in query.program.output)]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.arrow_rows import ArrowMerger, check_rows, in_schema
 from headwater.algebra.rows.types import arrow_type, site_schema
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -97,11 +97,9 @@ def compiled(select: str) -> Query:
 
 
 def compiled_parts(select: str, *, roots: str) -> list[Query]:
-    return compile_statements(
+    return queries_in(
         f"{SOURCE} CREATE STREAM s WITH (roots = '{roots}') AS {select};",
-        root="hub",
-        installer="hub",
-        next_counter=1,
+        at="hub",
         begin="earliest",
     )
 

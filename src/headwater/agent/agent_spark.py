@@ -22,17 +22,9 @@ from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.jvm.jvm import JvmIdentity, end_jvm
-from headwater.spark.jvm.keeper import (
-    BATCH,
-    ROOT_PART,
-    JvmDied,
-    JvmNotStarted,
-    JvmReplaced,
-    KeeperLimits,
-    SparkEvent,
-    SparkKeeper,
-    SparkStatus,
-)
+from headwater.spark.jvm.jvm_end import JvmDied, JvmNotStarted, JvmReplaced, SparkEvent
+from headwater.spark.jvm.keeper import KeeperLimits, SparkKeeper, SparkStatus
+from headwater.spark.jvm.lease import BATCH, ROOT_PART
 from headwater.spark.jvm.session import RunningSpark, SparkConfig, start_session
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.rows.handover import HandoverPlace

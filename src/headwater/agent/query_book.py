@@ -107,13 +107,16 @@ class QueryBook:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
         scarce link and no deadline, so all of it is sent, and what would have stayed is counted."""
         query, settings = self.query(name), self._settings.get(name)
-        settings = SettingsBook(Settings.of(query)) if settings is None else settings
-        tolerance, panes = settings.at(pane).tolerance, query.window.panes_per_window
+        if settings is None:
+            if query.tolerates is None:  # as of nearly all
+                return None
+            settings = SettingsBook(Settings.of(query))
+        tolerance = settings.at(pane).tolerance
         if tolerance is None:
             return None
         return Allowance(
             tolerance,
-            panes,
+            query.window.panes_per_window,
             settings.part_at(pane),
             is_rehearsed=query.ends,
             keys=tuple(key.name for key in visible_keys(query.program)),
@@ -135,9 +138,11 @@ class QueryBook:
         full = self._queries.get(name)
         found = (self._queries[one] for one in self._levels.get(name, ()) if full is not None)
         return tuple(
-            LevelGrid(str(one.id), full.window, one.window)
+            LevelGrid(str(one.id), full.window, one.window, level.coarsening)
             for one in found
-            if full is not None and level_fault(full, one) is None
+            if full is not None
+            and (level := one.stands_for) is not None
+            and level_fault(full, one) is None
         )
 
     def merger_of(self, query: Query) -> ArrowMerger:

@@ -43,7 +43,6 @@ from headwater.errors import ConfigurationError, StoreBroken, StoreError, Unread
 from headwater.net.network import Network
 from headwater.node import effects as fx
 from headwater.node.node import Node
-from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Message
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.altered.site_budget import SiteBudget
@@ -120,6 +119,9 @@ class SiteRuntime:
             admit=admit if spark is None else _unless_suspended(admit, spark.suspended_roots()),
             signatures=network.signatures,
         )
+        self.link_load = partial(self._tell, self.node.link_load)
+        self.message = partial(self._tell, self.node.receive)
+        """By a ``NetworkHandler``, as ``link_up`` and ``link_down``."""
         network.share_by(self.node.peer.shares)
         self.budgets = BudgetBook(site, roster, settings.node.budgets, link_count=settings.trees)
         self.budgets_change = asyncio.Lock()
@@ -368,12 +370,6 @@ class SiteRuntime:
 
     def link_down(self, site: str, unsent: Sequence[Message]) -> None:
         self._tell(self.node.link_down, site, unsent=unsent)
-
-    def link_load(self, site: str, load: LinkLoad) -> None:
-        self._tell(self.node.link_load, site, load)
-
-    def message(self, sender: str, message: Message) -> None:
-        self._tell(self.node.receive, sender, message)
 
     # The loop
 

@@ -143,8 +143,11 @@ class Coverage(msgspec.Struct, frozen=True):
         cls, ordinal: int, incarnation: int, *, updates: Ranges, closed_at: int | None
     ) -> Coverage:
         """In the bitmaps, whatever it has."""
-        tag = incarnation_tag(ordinal, incarnation)
-        return _of_groups([Group(ranges.normal(updates), closed_at, 1 << ordinal, tag)])
+        site, tag = 1 << ordinal, incarnation_tag(ordinal, incarnation)
+        group = Group(ranges.normal(updates), closed_at, site, tag)
+        if group.key == WHOLE:
+            return cls(whole=site, tag=tag)
+        return cls(empty=site, tag=tag) if group.key == EMPTY else cls(groups=(group,))
 
     @classmethod
     def of_part(

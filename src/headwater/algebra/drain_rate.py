@@ -35,13 +35,17 @@ class DrainRate(msgspec.Struct, frozen=True):
     at_s: float | None = None
     """When it was last told; None: never."""
 
-    def put(self, byte_count: int, *, now_s: float) -> DrainRate:
-        """So many more wait."""
-        return self._moved(0, self.queued_bytes + byte_count, now_s)
-
-    def left(self, byte_count: int, *, now_s: float) -> DrainRate:
-        """So many of those that waited have left."""
-        return self._moved(byte_count, max(0, self.queued_bytes - byte_count), now_s)
+    def changed(self, by_bytes: int, *, now_s: float) -> DrainRate:
+        """So many more wait; below 0: so many of those that waited have left."""
+        past_s = self._past_s(now_s)
+        fades_over_s = FADES_OVER_S if self.queued_bytes else FADES_IDLE_OVER_S
+        keeps = fades_over_s / (fades_over_s + past_s)
+        return DrainRate(
+            left_bytes=self.left_bytes * keeps + max(0, -by_bytes),
+            busy_s=self.busy_s * keeps + (past_s if self.queued_bytes else 0.0),
+            queued_bytes=max(0, self.queued_bytes + by_bytes),
+            at_s=now_s,
+        )
 
     def bytes_per_s(self, *, now_s: float) -> float | None:
         """None: nothing has left so far, and it is not known. A queue that stands still counts
@@ -56,17 +60,6 @@ class DrainRate(msgspec.Struct, frozen=True):
         waited_s = self._past_s(now_s) if self.queued_bytes else 0.0
         is_shown = self.busy_s + waited_s >= SHOWN_S_MIN or self.left_bytes >= SHOWN_BYTES_MIN
         return self.bytes_per_s(now_s=now_s) if is_shown else None
-
-    def _moved(self, left_bytes: int, queued_bytes: int, now_s: float) -> DrainRate:
-        past_s = self._past_s(now_s)
-        fades_over_s = FADES_OVER_S if self.queued_bytes else FADES_IDLE_OVER_S
-        keeps = fades_over_s / (fades_over_s + past_s)
-        return DrainRate(
-            left_bytes=self.left_bytes * keeps + left_bytes,
-            busy_s=self.busy_s * keeps + (past_s if self.queued_bytes else 0.0),
-            queued_bytes=queued_bytes,
-            at_s=now_s,
-        )
 
     def _past_s(self, now_s: float) -> float:
         """Since it was last told. A clock that was set back counts nothing."""

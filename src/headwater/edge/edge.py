@@ -15,7 +15,7 @@ from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.remark import Remark
-from headwater.algebra.words.site_state import Reason, SiteState, Unread
+from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
@@ -27,7 +27,7 @@ from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
 from headwater.edge.progress import EdgeProgress, progress_of_query
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import REFUSED, RUNNING, QueryKept
+from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
 from headwater.edge.take_asked import Asked, take_asked
@@ -274,7 +274,8 @@ class Edge:
         if edge is not None:
             self._outputs += apply_ack(edge, ack, carriers_of=self._carriers_of, now_s=now_s)
             self._outputs += self._watch.hear(edge.state.belief.others_s)
-            wake_deferred(edge, self._edges.values())
+            if edge.state.is_level:
+                wake_deferred(edge, self._edges.values())
 
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""

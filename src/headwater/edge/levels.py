@@ -32,7 +32,6 @@ from headwater.edge.outputs import RollUp
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import BatchReport
 from headwater.plan.degrading.companion import coarse_pane, fine_panes, level_fault
-from headwater.plan.degrading.degradation import OperatorKind
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 
@@ -151,7 +150,10 @@ class Levels:
     def hear(self, report: BatchReport) -> None:
         """Rows of a pane that a level takes, and were not given to it, straddle its beginning: it
         is given up."""
-        given = {batch.query: {pane for pane, _ in batch.panes} for batch in report.queries}
+        given = {
+            batch.query: {pane for pane, _ in batch.panes}.union(batch.given)
+            for batch in report.queries
+        }
         for pane in given.get(self._full.id, ()):
             companion = self._taking(pane)
             if companion is None:
@@ -220,12 +222,7 @@ def _stays(companion: QueryState) -> bool:
 
 def _level_at(full: Query, step: int) -> int:
     """By the steps of all operators; where the query has none, the steps are the levels."""
-    if full.degrades is None:
-        return step
-    kind = OperatorKind.COARSEN_TIME
-    size = full.degrades.size_at(kind, step)
-    lengths = (n for one in full.degrades.operators if one.kind is kind for n in one.levels)
-    return 0 if size is None else sum(length <= size for length in lengths)
+    return step if full.degrades is None else full.degrades.companion_at(step)
 
 
 def _next_pane(state: QueryState, at_s: float) -> int:

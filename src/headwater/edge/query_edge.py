@@ -19,7 +19,7 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.summary import Lane
-from headwater.algebra.words.site_state import FOREVER, Reason, Tally
+from headwater.algebra.words.site_state import FOREVER, RUNNING, SUSPENDED, Reason, Tally
 from headwater.edge.closing.begin import Beginning
 from headwater.edge.closing.closing import (
     SourceClock,
@@ -39,7 +39,6 @@ from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, SUSPENDED
 
 MESSAGE_CHARS_MAX = 500
 """Of why a pane is declined, as much as a site tells."""

@@ -21,14 +21,14 @@ from headwater.algebra.sets import ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.close_digest import Close
-from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
+from headwater.algebra.words.site_state import FOREVER, Reason, SiteFacts, SiteState, Tally
 from headwater.edge.closing.belief import Belief
 from headwater.edge.closing.reached import Reached
 from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook
 from headwater.edge.outputs import Expire
-from headwater.edge.record import TOLD, EdgeRecord
+from headwater.edge.record import EdgeRecord
 from headwater.edge.words.close_words import CloseWords
 from headwater.edge.words.telling import Telling
 from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
@@ -381,7 +381,7 @@ class QueryState:
             ordinal=telling.ordinal,
             incarnation=telling.incarnation,
             number=record.state_number,
-            **{name: getattr(record, name) for name in TOLD},
+            **{name: getattr(record, name) for name in SiteFacts.__struct_fields__},
             counts=telling.counts(),
             unread=telling.unread,
             remarks=telling.remarks,

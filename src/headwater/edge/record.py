@@ -3,7 +3,7 @@
 It is a value: whoever changes something makes a new one (``QueryState.change``). The cube writes it
 in the same transaction as the updates it belongs to, as one msgpack blob: it never looks inside.
 Rows, updates and their marks are the cube's own tables; a restart brings both back together as
-``QueryKept``. What of it the root is told has the same names in ``SiteState``.
+``QueryKept``. What of it the root is told (``SiteFacts``) is the same in its ``SiteState``.
 
 A pane at or above ``first_pane`` and below ``closed_through`` is closed. If it has no update and
 is neither declined nor unwanted, it is closed empty: an empty close leaves no other trace.
@@ -19,49 +19,32 @@ import msgspec
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Range, Ranges
-from headwater.algebra.words.alarm import Alarm
-from headwater.algebra.words.degraded import Degraded, still_said
-from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally
+from headwater.algebra.words.degraded import still_said
+from headwater.algebra.words.site_state import FOREVER, RUNNING, Declined, Reason, SiteFacts
 from headwater.edge.report import QueryBatch
 
-RUNNING = "running"
-REFUSED = "refused"
-SUSPENDED = "suspended"
 FLAWED_RANGES_MAX = 64
 UNDECIDED = "?"
 """For a past that the site has not begun to read: whether it is to be read is not known yet."""
 
 
-class EdgeRecord(msgspec.Struct, frozen=True):
-    """One query at one site. Replaced as a whole; the newest one written counts. What is told
-    (``TOLD``) means what it does in ``SiteState``."""
+class EdgeRecord(SiteFacts, frozen=True):
+    """One query at one site: what is told of it, and what the site alone must know. Replaced as a
+    whole; the newest one written counts."""
 
-    first_pane: int | None = None
-    """``-FOREVER``: from the earliest record on."""
     closed_through: int = -FOREVER
     """Panes below this number are closed; ``FOREVER`` when the input has ended."""
-    sealed_through: int = -FOREVER
-    ended: bool = False
-    catching_up: bool = False
-    status: str = RUNNING
-    message: str = ""
     failures: int = 0
     """Failed batches in a row."""
     state_number: int = 0
     """The number of the newest state that was told."""
     done_through: int = -FOREVER
     """What the root no longer wants, as far as it has said so."""
-    root_incarnation: int = 0
-    empty: Ranges = ()
     reopened: Ranges = ()
     """Panes that were closed empty before their first update came."""
-    declined: tuple[Declined, ...] = ()
-    damaged: Ranges = ()
-    tally: Tally = Tally()
     failure_heard: int = 0
     """The newest failed batch that this record knows of, by its number in the cube."""
     source: str = ""
-    offset_s: float | None = None
     awaits_greeting: bool = False
     """The cube was new when the query began here, and the root has not said yet whether the site
     had another one before: nothing is closed."""
@@ -70,7 +53,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     the times of records alone; None: not known, as of records that did not tell."""
     loss_heard: int = 0
     """The newest loss of ``source`` that this record knows of, by its number in the cube."""
-    alarms: tuple[Alarm, ...] = ()
     past: str = ""
     """The reading of the past that this query awaits, or ``UNDECIDED``; empty: none, any more."""
     past_loss_heard: int = 0
@@ -87,9 +69,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     counted: int = 0
     """Of the site's own count: how many records, or bytes, were read for the query. The cube moves
     it with the committed cut, and what an edge writes leaves it where it is."""
-    settings: tuple[tuple[int, int], ...] = ()
-    deferred: Ranges = ()
-    """Closed panes whose rows a level of the query has: their own updates follow."""
     taken: Ranges = ()
     """Of a level: the panes that leave at it. Written before they begin, so that every batch that
     has records of them gives their rows to it."""
@@ -97,7 +76,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
     """Panes below ``done_through`` that were declined or damaged, or open when the root was done
     with them: rows that came later were not taken. The root wants nothing of them, and whoever asks
     the cube about them must not take what is there for all."""
-    degraded: tuple[Degraded, ...] = ()
     unwanted: Ranges = ()
     """Panes that no window wants any more, as the root has said: they are not made, not sent, and
     nothing is said of them. What they have stays until its retention."""
@@ -171,10 +149,6 @@ class EdgeRecord(msgspec.Struct, frozen=True):
         found = ranges.union(ranges.union(declined, self.damaged), self.deferred)
         flaws = ranges.difference(found, ((done_through, FOREVER),))
         return _few(ranges.union(ranges.union(self.flawed, flaws), open_))
-
-
-TOLD = tuple(name for name in EdgeRecord.__struct_fields__ if name in SiteState.__struct_fields__)
-"""Of a record, the facts that a ``SiteState`` has under the same name."""
 
 
 def _few(flawed: Ranges) -> Ranges:

@@ -54,6 +54,8 @@ class QueryBatch(msgspec.Struct, frozen=True):
     """Lines that this query can't use."""
     counted_through: int | None = None
     """Where the site's own count is after the batch; None: the query's windows don't go by it."""
+    given: tuple[int, ...] = ()
+    """Of a level: its panes that the batch was read for, though no row of theirs may be stored."""
     keys: tuple[PaneKeys, ...] = ()
     """Of a query that may send early; a pane may be there several times."""
 

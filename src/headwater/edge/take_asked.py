@@ -10,10 +10,9 @@ import msgspec
 
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.remark import Remark, RemarkKind
-from headwater.algebra.words.site_state import Declined
+from headwater.algebra.words.site_state import RUNNING, Declined
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News
-from headwater.edge.record import RUNNING
 from headwater.edge.report import BatchReport, QueryBatch
 
 

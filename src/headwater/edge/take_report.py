@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.ranges import Range
-from headwater.algebra.words.site_state import FOREVER, Reason, Tally
+from headwater.algebra.words.site_state import FOREVER, RUNNING, SUSPENDED, Reason, Tally
 from headwater.edge.query_edge import MESSAGE_CHARS_MAX, QueryEdge
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING, SUSPENDED
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.over_limit import OVER_LIMIT
 
@@ -36,7 +35,8 @@ def take_report(
     if not 0 < report.loss_through <= state.record.loss_heard:
         has_lost = _take_loss(state, report, now_s=now_s)
     if batch is not None:
-        _take_numbers(edge, batch, has_lost=has_lost)
+        if state.query.numbers is not None:
+            _take_numbers(edge, batch, has_lost=has_lost)
         take_batch(edge, batch, now_s=now_s)
     has_caught_up = report.read_through_s is not None or report.is_caught_up
     has_caught_up = has_caught_up and not state.record.past and state.ahead_through == FOREVER
@@ -59,7 +59,7 @@ def take_past(
             state.damage(*_open_panes(state, now_s=now_s))
         if report.loss_through:
             state.change(News.RECORD, past_loss_heard=report.loss_through)
-    if batch is not None:
+    if batch is not None and state.query.numbers is not None:
         _take_numbers(edge, batch, has_lost=False, is_past=True)
     edge.beginning.hear_past(report)
     if batch is not None:
@@ -74,7 +74,7 @@ def _take_numbers(
     """How far the batch has read, where numbers say so. What was lost before it lies at most where
     its own do; what was lost at its time (``has_lost``) may lie behind them."""
     state, panes = edge.state, [pane for pane, _ in batch.panes]
-    if state.query.numbers is None or batch.failed is not None:
+    if batch.failed is not None:
         return
     if batch.counted_through is not None:
         _take_count(state, batch.counted_through, has_lost=has_lost)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headwater.infer.guess import NoGuess, SourceGuess, TimeGuess
-from headwater.infer.infer_source import built
+from headwater.infer.guess_columns import built
 from headwater.infer.json_columns import COLUMNS_MAX, Place, column_name, path_text
 from headwater.infer.time_column import NAMES, TimeChoice, name_rank
 

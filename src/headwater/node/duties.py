@@ -17,7 +17,7 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.peer import Peer
 from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.command import Alter, Install
-from headwater.plan.degrading.companion import level_fault
+from headwater.plan.degrading.companion import is_coarser, level_fault
 from headwater.plan.duty import Admit, Duty, refusal_of
 from headwater.plan.node_sets import is_asked
 from headwater.plan.notice import Notice
@@ -251,7 +251,7 @@ class Duties:
             self._effects.append(Notice("edge", "refused", f"{query_id}: {refused}"))
             return
         install = self._peer.live_queries().get(query_id)
-        if install is not None:
+        if install is not None and install.alters:
             self._alter(install)
         if self._edge.is_running(query_id):
             self._effects.append(do.Installed(query, is_new))
@@ -296,10 +296,11 @@ class Duties:
             start=self._root_start,
             ahead_s=self._ahead_s,
             carriers_of=partial(self._peer.above, str(query.id)),
+            parents_of=partial(self._peer.parents_of, str(query.id)),
         )
         root, kept = Root(books), self._ledgers.pop(str(query.id), None)
         install = self._peer.live_queries().get(str(query.id))
-        if install is not None:
+        if install is not None and install.alters:
             root.alter(self._admitted(install, Duty.ANSWER))
         if kept is not None:
             root.restore(kept, now_s=now_s)
@@ -333,7 +334,7 @@ def _follows(coarse: Query, fine: Query) -> bool:
         return False
     if finer is None:
         return level.of == str(fine.id) and level_fault(fine, coarse) is None
-    return level.of == finer.of and finer.step < level.step
+    return is_coarser(coarse, fine)
 
 
 def _why_waiting(other: Query) -> str:

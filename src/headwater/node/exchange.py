@@ -76,6 +76,9 @@ class Exchange:
                     root = self._duties.roots.get(state.query)
                     if root is not None:
                         root.receive_states((state,), now_s=now_s)
+            case peer_out.AbsenceDelivered(absence):
+                for root in self._duties.roots.values():
+                    root.receive_absence(absence, now_s=now_s)
             case peer_out.AckDelivered(ack):
                 self._edge.receive_ack(ack, now_s=now_s)
             case peer_out.CommandAccepted(command, _):

@@ -80,6 +80,9 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long one candidate has to take us in before the next is tried."""
     resort_keep_s: float = 10.0
     """How long a host is kept after a tree leads on again."""
+    absent_after_s: float = 4.0
+    """A child without a link for so long is called lost, to the roots: by then who is alive and cut
+    off from its trees has found a host. One that was never seen here has ``dial_last_s``."""
     guests_max: int = 64
     """Peers outside of all trees that are taken in at once; more are sent away to others."""
     guest_after_s: float = 60.0

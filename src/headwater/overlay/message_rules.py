@@ -16,6 +16,7 @@ from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.rows.places import problem_with_places
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.windows.sessions import problem_with_times
+from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands.live_query import LiveQuery
@@ -166,6 +167,25 @@ def problem_with_state(
     ):
         text = f"state of {site}: incarnation {state.incarnation}, number {state.number}"
         return Untrue.of(LieKind.LEAP, f"{text}: no room is left above")
+    return problem
+
+
+def problem_with_absence(
+    absence: Absence, route: Route, *, roster: RosterIndex, signatures: Signatures
+) -> str | None:
+    """Any member may say of its own links whom it has lost; what a root makes of it depends on
+    whose parent it is."""
+    name = roster.name_of.get(absence.speaker)
+    if name is None:
+        return f"absence by ordinal {absence.speaker}: not of the roster"
+    if not 0.0 <= absence.age_s <= AGE_MAX_S or not abs(absence.clock_s) < TIME_MAX_S:
+        return f"absence by {name}: age {absence.age_s} s, a root's clock of {absence.clock_s} s"
+    ordinals = (*absence.lost, *absence.guests)
+    if len(ordinals) > 2 * LOST_MAX or not roster.name_of.keys() >= set(ordinals):
+        return f"absence by {name}: {len(ordinals)} sites, or one beyond the roster"
+    problem = problem_with_route(route)
+    if problem is None and not signatures.is_absence_of(name, absence):
+        return Untrue.of(LieKind.UNSIGNED, f"absence by {name}: it is not signed by {name}")
     return problem
 
 

@@ -14,6 +14,7 @@ import msgspec
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.ways.root_pulses import RootPulse
@@ -68,6 +69,14 @@ class StatesMessage(msgspec.Struct, frozen=True, tag=True):
     """What sites say about one query's panes, collected by a relay on the way to the root."""
 
     states: tuple[SiteState, ...]
+    route: Route = START
+    plan_version: int = 0
+
+
+class AbsenceMessage(msgspec.Struct, frozen=True, tag=True):
+    """What a peer says of its links, on its way to a root."""
+
+    absence: Absence
     route: Route = START
     plan_version: int = 0
 
@@ -135,6 +144,7 @@ Message = (
     | StreamMarker
     | SummaryMessage
     | StatesMessage
+    | AbsenceMessage
     | AckMessage
     | CommandMessage
     | AlterMessage
@@ -147,6 +157,7 @@ AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 _AGEING: Mapping[type[msgspec.Struct], str] = {
     SummaryMessage: "summary",
+    AbsenceMessage: "absence",
     AckMessage: "ack",
     CommandMessage: "command",
 }

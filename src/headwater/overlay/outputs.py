@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.messages import Message
@@ -54,6 +55,12 @@ class StatesDelivered(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
+class AbsenceDelivered(msgspec.Struct, frozen=True):
+    """What a peer says of its links has arrived at the root that it is for, which is here."""
+
+    absence: Absence
+
+
 class AckDelivered(msgspec.Struct, frozen=True):
     """The root of this query has spoken; for this site's edge."""
 
@@ -84,6 +91,7 @@ Output = (
     | Hangup
     | Delivered
     | StatesDelivered
+    | AbsenceDelivered
     | AckDelivered
     | CommandAccepted
     | CountsLearned

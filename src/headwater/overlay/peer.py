@@ -25,6 +25,7 @@ from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.summary import Merger, Summary
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
+from headwater.overlay.carry.absence_relay import AbsenceRelay
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.carrier import Carrier
@@ -45,6 +46,7 @@ from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_heartbeat
 from headwater.overlay.messages import (
+    AbsenceMessage,
     AckMessage,
     AlterMessage,
     AskInstall,
@@ -146,10 +148,17 @@ class Peer:
             is_over=self._acks.is_over,
         )
         self._states = StateRelay(here, router=self._router, bringers=bringers)
+        self._absences = AbsenceRelay(
+            here,
+            router=self._router,
+            neighbours=near,
+            clock_of=lambda root, now_s: self._paths.root_clock(root, now_s=now_s),
+        )
         self._receivers: Mapping[type[Message], Callable[..., None]] = {
             Heartbeat: self._receive_heartbeat,
             SummaryMessage: self._carrier.receive,
             StatesMessage: self._states.receive,
+            AbsenceMessage: self._absences.receive,
             AckMessage: self._acks.receive,
             CommandMessage: self._commands.receive,
             AlterMessage: self._commands.alterations.receive,
@@ -232,6 +241,7 @@ class Peer:
         if is_beat_due:
             self._look(now_s=now_s)
             neighbours.beat(self._beat_content(now_s), now_s=now_s)
+            self._absences.say(now_s=now_s)
             self._coordinates.tick(now_s=now_s)
         elif has_silenced or self._paths.next_deadline_s() <= now_s:
             self._look_and_tell(now_s=now_s)
@@ -335,6 +345,10 @@ class Peer:
         """The sites to keep links with."""
         return set(self._neighbours.names)
 
+    def linked(self) -> set[str]:
+        """The sites that it has links with."""
+        return {link.site for link in self._neighbours.links_up()}
+
     def operator_of(self, query_id: str) -> str:
         """Who has commanded it; empty: nobody that is known here."""
         install = self._commands.log.live.get(query_id)
@@ -399,6 +413,13 @@ class Peer:
         names = (self._roster.name_of[one] for one in above)
         return [name for name in names if name != query.root]
 
+    def parents_of(self, query_id: str, ordinal: int) -> list[int]:
+        """A site's parents on the trees of the query's newest plan."""
+        query = self._router.live.get(query_id)
+        if query is None:
+            return []
+        return [tree.parent[ordinal] for tree in query.tree_set.trees if ordinal in tree.parent]
+
     def stages(self) -> dict[str, int]:
         """How many summaries left by each stage of the routing policy."""
         return dict(self._carrier.stages)
@@ -434,6 +455,7 @@ class Peer:
         self._tray.note("late", f"this peer's own tick came {late_s:.1f} s late", now_s=now_s)
         self._neighbours.overslept(late_s, now_s=now_s)
         self._paths.overslept(late_s, now_s=now_s)
+        self._absences.overslept()
 
     def _receive_heartbeat(self, link: Link, beat: Heartbeat, *, now_s: float) -> None:
         problem = problem_with_heartbeat(beat)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
@@ -32,6 +33,12 @@ class Signatures(Protocol):
     def sign_update(self, summary: Summary, /) -> Summary:
         """The same, with this member's proof: it is its own update of its own pane. What changes
         on the way (age, lane, route) is no part of the word."""
+
+    def sign_absence(self, absence: Absence, /) -> Absence:
+        """The same, with this member's proof. Its age is no part of the word."""
+
+    def is_absence_of(self, site: str, absence: Absence, /) -> bool:
+        """Whether this site has said exactly that of its links."""
 
     def is_state_of(self, site: str, state: SiteState, /) -> bool:
         """Whether this site has said exactly that."""
@@ -80,9 +87,9 @@ class Unsigned:
     """Nobody signs and everybody is believed: where all sites are one program, or for a machine
     that is looked at alone."""
 
-    sign_state = sign_ack = sign_update = sign_plan = sign_count = _as_it_is
+    sign_state = sign_ack = sign_update = sign_plan = sign_count = sign_absence = _as_it_is
     is_state_of = is_update_of = is_ack_of = is_leaf_of = is_plan_of = is_count_of = _believed
-    is_command_of = is_of_present_key = _believed
+    is_command_of = is_of_present_key = is_absence_of = _believed
 
 
 UNSIGNED = Unsigned()

@@ -33,6 +33,8 @@ class QueryResult(msgspec.Struct, frozen=True):
     """Lines of the batch that this query can't use, whatever others of the source can."""
     counted_through: int | None = None
     """Where the site's own count is after the batch; None: the query goes by none, or it failed."""
+    given: tuple[int, ...] = ()
+    """Of a level: its panes that the batch was read for, though none of their rows may be in it."""
 
 
 class SiteOutcome(msgspec.Struct, frozen=True):

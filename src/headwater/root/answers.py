@@ -20,9 +20,11 @@ from collections.abc import Iterator, Mapping
 
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.fidelity import Fidelity
+from headwater.algebra.sets import bitset
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import FOREVER
 from headwater.plan.query import Query
+from headwater.root.carriers.absences import Absences
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.config import RootConfig
 from headwater.root.eviction import Eviction
@@ -39,6 +41,7 @@ from headwater.root.said.envelope import (
 )
 from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.reached import Reached
+from headwater.root.said.sampled import sample_of
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.unwanted import UnwantedPanes
 from headwater.root.windows import Window, WindowBook
@@ -57,6 +60,7 @@ class Answers:
         scoreboard: Scoreboard,
         book: WindowBook,
         alarms: AlarmBook,
+        absences: Absences,
         *,
         roster_version: int,
     ) -> None:
@@ -66,7 +70,7 @@ class Answers:
         self._book = book
         self._alarms = alarms
         self._roster_version = roster_version
-        self._eviction = Eviction(query, scoreboard, book)
+        self._eviction = Eviction(query, scoreboard, book, absences)
         self.join: LevelJoin | None = None
         """Of a level: what its windows are made of."""
         self._dirty: dict[int, None] = {}
@@ -197,6 +201,10 @@ class Answers:
         is_level = self.join is not None
         return found.covered < window.covered and (is_level or has_lost or not found.is_final)
 
+    def absent(self, window: Window) -> int:
+        """Sites that nobody waits for in this window, as a bitset: they are gone."""
+        return self._eviction.absent(window)
+
     def assess(self, window: int) -> Assessment:
         known = self._book.windows.get(window)
         if self.join is not None:
@@ -210,6 +218,7 @@ class Answers:
             demand=self._query.demanded,
             published=Fidelity() if known is None else known.reached.fidelity,
             goes_by_demand=self._query.awaited_demand is not None,
+            absent=bitset.EMPTY if known is None else self.absent(known),
         )
 
     def reached(self, found: Assessment) -> Reached:
@@ -219,7 +228,7 @@ class Answers:
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
         trigger = None if window.revision else self._trigger(window, now_s=now_s)
-        remarks = self._scoreboard.table.remarks()
+        remarks, level = self._scoreboard.table.remarks(), self._query.stands_for
         return Envelope(
             stream=self._query.id.name,
             query=str(self._query.id),
@@ -255,6 +264,7 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
+            sample=None if level is None else sample_of(level),
         ).near(self._query.bounds)
 
     # What became of it

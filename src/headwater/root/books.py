@@ -19,6 +19,7 @@ from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.answers import Answers
+from headwater.root.carriers.absences import Absences, ParentsOf
 from headwater.root.carriers.agreements import Agreements
 from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
@@ -67,10 +68,14 @@ class Books:
         start: int = 0,
         ahead_s: float = 0.0,
         carriers_of: CarriersOf = lambda ordinal: (),
+        parents_of: ParentsOf = lambda ordinal: (),
     ) -> None:
         """``start`` counts the starts of the ledger's agent; ``ahead_s`` is how far the wall clock
-        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms."""
+        is ahead of the steady one; ``carriers_of`` names the peers above a site, for alarms,
+        ``parents_of`` its parents on the trees of the newest plan."""
         self.query = query
+        self.site_names = {site.ordinal: site.name for site in roster.sites}
+        """Also of those that are not asked, as parents may be."""
         self.id = str(query.id)
         self.config = config
         self.carriers_of = carriers_of
@@ -82,6 +87,7 @@ class Books:
             merger=merger,
             start=start,
             carriers_of=carriers_of,
+            parents_of=parents_of,
         )
         """Empty ones of the same query."""
         self.table = SiteTable(query, roster)
@@ -90,12 +96,21 @@ class Books:
         self.replacing = Replacing(self.scoreboard, config, merger)
         self.windows = WindowBook(query, config, now_s=now_s)
         self.windows.ahead_s = ahead_s
-        self.catching_up = CatchingUp(self.scoreboard, config, now_s=now_s)
+        self.absences = Absences(parents_of, config)
+        self.catching_up = CatchingUp(
+            self.scoreboard, config, absent=self.absences.absent, now_s=now_s
+        )
         self.clocks = SiteClocks(self.table, self.windows, config, now_s=now_s)
         self.parking = Parking(config, merger)
         self.alarms = AlarmBook(self.id, alarms_max=config.alarms_max)
         self.answers = Answers(
-            query, config, self.scoreboard, self.windows, self.alarms, roster_version=roster.version
+            query,
+            config,
+            self.scoreboard,
+            self.windows,
+            self.alarms,
+            self.absences,
+            roster_version=roster.version,
         )
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
@@ -127,11 +142,16 @@ class Books:
         for number in self.windows.windows:
             self.answers.mark(number)
 
+    def mark_awaited(self) -> None:
+        """Who is awaited may have been lost, so windows without an answer may be hopeless."""
+        for number in self.windows.awaited():
+            self.answers.mark(number)
+
     def note_age(self, summary: Summary) -> None:
         """Where keys may leave before the close, sites go by how long that takes. None is carried
         for longer than ``summary_life_s``: who says that one was, as a relay on the way can, counts
         for no more."""
-        if summary.lane is Lane.LIVE and self.query.round_count > 1:
+        if summary.lane is Lane.LIVE:
             self.ages = self.ages.with_(min(summary.age_s, self.life_s))
 
     def notice(self, kind: str, text: str, *, count: int = 1) -> None:
@@ -203,17 +223,13 @@ class Books:
             for pane in range(start, end + 1):
                 self.open_windows(pane, now_s=now_s)
 
-    def hear_closes(self, coverage: Coverage, pane: int, *, now_s: float) -> None:
-        """Some site has closed the pane, as a summary says."""
-        if coverage.has_close:
-            self.hear_close(pane, now_s=now_s)
-
     def hear_state(self, state: SiteState, *, now_s: float) -> None:
-        """And so does a state, of stretches without rows."""
+        """Of stretches without rows a state says that they are closed."""
         lasts = [last for _, last in state.empty] + [state.sealed_through - 1]
         self.hear_close(max(lasts), now_s=now_s)
 
     def hear_close(self, pane: int, *, now_s: float) -> None:
+        """Some site has closed the pane."""
         is_behind = bool(self.table.behind)
         self.windows.hear_close(pane, is_behind=is_behind, now_s=now_s)
 

@@ -9,11 +9,14 @@ that have spoken lately the root knows the lowest pane that it still awaits from
     site C     in   ·    ·    ·    ·    ·         silent for ahead_wait_s: nobody waits for it
                          ^ awaited from here
 
+Nor does anybody wait for a site that all its parents have lost (``Absences``).
 Acknowledgements name it, and sites close no more than ``ahead_panes_max`` panes with rows beyond.
 Windows of history before it have their deadline from when it passed them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.sets import bitset
@@ -25,7 +28,16 @@ from headwater.root.scoreboard import Scoreboard
 class CatchingUp:
     """Of one query, as its root knows it."""
 
-    def __init__(self, scoreboard: Scoreboard, config: RootConfig, *, now_s: float) -> None:
+    def __init__(
+        self,
+        scoreboard: Scoreboard,
+        config: RootConfig,
+        *,
+        absent: Callable[[], int] = lambda: bitset.EMPTY,
+        now_s: float,
+    ) -> None:
+        """``absent``: sites whose parents have lost them."""
+        self._absent = absent
         self._scoreboard = scoreboard
         self._table = scoreboard.table
         self._wait_s = config.ahead_wait_s
@@ -65,7 +77,9 @@ class CatchingUp:
         return self._through
 
     def _speaking(self, now_s: float) -> int:
-        behind = bitset.members(self._table.behind)
+        if not self._table.behind:
+            return bitset.EMPTY
+        behind = bitset.members(self._table.behind & ~self._absent())
         return bitset.of(ordinal for ordinal in behind if now_s < self._silent_s(ordinal))
 
     def _silent_s(self, ordinal: int) -> float:

@@ -12,6 +12,9 @@ MEBIBYTE = 1 << 20
 class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Checked when made. Times are intervals, in seconds of a steady clock."""
 
+    absence_life_s: float = 5.0
+    """For so long counts what a parent says of a link that it has lost: two heartbeats and the way.
+    """
     summary_life_s: float = 30.0
     """How long a spare is parked at most; must be the same in the whole federation."""
     ack_every_s: float = 2.0

@@ -1,11 +1,13 @@
 """When a window is first answered, and by what: iMR's result eviction (section 3.3).
 
 *Complete*: nothing more is awaited. *Enough*: what the query demands is in; that may be before the
-window's end. *Hopeless*: what it demands can't be any more, since what is missing was declined;
-the window has ended, and waiting would only make the answer older. *Deadline*: its time is over.
+window's end. *Hopeless*: nothing that is missing can come in time, or too little for what is
+demanded. It was declined, or its site is absent: all parents have lost it (``Absences``). The
+window has ended, and waiting would only make the answer older. *Deadline*: its time is over.
 
 Hopeless is looked at when there is news of the window, so the first site that closes its end has
-said so: before, others could not have closed it either. A catch-up, a finite input and
+said so: before, others could not have closed it either; and when a parent has lost a site. Who is
+absent and comes all the same revises the answer, as ever. A catch-up, a finite input and
 ``answer = 'deadline'`` know no better than to wait.
 """
 
@@ -17,6 +19,7 @@ from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import Fidelity, measure
 from headwater.algebra.sets import bitset
 from headwater.plan.query import Query
+from headwater.root.carriers.absences import Absences
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.envelope import Trigger
 from headwater.root.scoreboard import Scoreboard
@@ -27,7 +30,11 @@ from headwater.root.windows import Window, WindowBook
 class Eviction:
     """For one query."""
 
-    def __init__(self, query: Query, scoreboard: Scoreboard, book: WindowBook) -> None:
+    def __init__(
+        self, query: Query, scoreboard: Scoreboard, book: WindowBook, absences: Absences
+    ) -> None:
+        self._absences = absences
+        self._ends = query.ends
         self._demand = query.awaited_demand
         self._scoreboard = scoreboard
         self._book = book
@@ -40,13 +47,13 @@ class Eviction:
             return None
         if window.unsettled == 0:
             return self._of_settled(window)
-        if self._demand is None or waits:
-            return Trigger.DEADLINE if window.is_overdue else None
-        if self._demand.is_met_by(reached(self._scoreboard, self._panes(window), self._demand)):
-            return Trigger.ENOUGH
+        if self._demand is not None and not waits:
+            found = reached(self._scoreboard, self._panes(window), self._demand)
+            if self._demand.is_met_by(found):
+                return Trigger.ENOUGH
         if window.is_overdue:
             return Trigger.DEADLINE
-        return Trigger.HOPELESS if self._is_hopeless(window, self._demand, now_s=now_s) else None
+        return Trigger.HOPELESS if self._is_hopeless(window, now_s=now_s) else None
 
     def _of_settled(self, window: Window) -> Trigger:
         """Nothing is awaited: all is in, or the rest was declined."""
@@ -57,14 +64,29 @@ class Eviction:
             return Trigger.COMPLETE
         return Trigger.ENOUGH if self._demand.is_met_by(found) else Trigger.HOPELESS
 
-    def _is_hopeless(self, window: Window, demand: Demand, *, now_s: float) -> bool:
+    def absent(self, window: Window) -> int:
+        """The sites that are so for this window: nothing that is missing of them comes soon."""
+        if self._ends or window.passed_s is None or not self._absences.is_told:
+            return bitset.EMPTY
+        return self._absences.absent(since_s=self._book.ended_s(window))
+
+    def _is_hopeless(self, window: Window, *, now_s: float) -> bool:
         book = self._book
         is_of_past = window.passed_s is None
         if is_of_past or not book.has_ended(window.window, shown_s=now_s - book.lag_s):
             return False
+        absent = self.absent(window)
         boards = list(self._boards(window))
+        if self._demand is None:
+            expected = self._scoreboard.table.expected
+            awaited = bitset.union(expected & ~board.settled for board in boards)
+            return not awaited & ~absent
+        return self._is_below(self._demand, boards, absent)
+
+    def _is_below(self, demand: Demand, boards: list[PaneBoard], absent: int) -> bool:
+        """Whether all that may still come is too little."""
         most = measure(
-            list(map(_possible, boards)),
+            [_possible(board, absent) for board in boards],
             self._scoreboard.table.expected,
             panes_asked=demand.panes_asked(len(boards)),
             undrawn=[board.undrawn for board in boards],
@@ -106,6 +128,6 @@ def reached(scoreboard: Scoreboard, panes: range, demand: Demand | None) -> Fide
     return measure(within, table.expected, panes_asked=asked, undrawn=undrawn)
 
 
-def _possible(board: PaneBoard) -> int:
+def _possible(board: PaneBoard, absent: int) -> int:
     """Sites that are in, or may still come; of the expected ones."""
-    return board.covered | board.owed | ~board.declined
+    return board.covered | (board.owed | ~board.declined) & ~absent

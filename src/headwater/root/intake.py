@@ -62,8 +62,8 @@ class Intake:
 
     def receive(self, summary: Summary, *, now_s: float) -> None:
         """Of one pane, that is wanted."""
-        is_harmless = not summary.coverage.has_rows or self._is_answered(summary.pane)
-        if summary.lane is not Lane.SPARE or is_harmless:
+        is_spare = summary.lane is Lane.SPARE and summary.coverage.has_rows
+        if not is_spare or self._is_answered(summary.pane):
             self.let_in(summary, now_s=now_s)
             return
         verdict = self.scoreboard.judge(summary.pane, summary.coverage)
@@ -101,7 +101,8 @@ class Intake:
             summary.pane, summary.coverage, number=self._books.kept, now_s=now_s
         )
         self._books.open_for(summary, now_s=now_s)
-        self._books.hear_closes(summary.coverage, summary.pane, now_s=now_s)
+        if summary.coverage.has_close:
+            self._books.hear_close(summary.pane, now_s=now_s)
         self.touch(self.scoreboard.open(summary.pane), now_s=now_s)
 
     def _refuse(self, summary: Summary, verdict: Verdict, *, now_s: float) -> None:

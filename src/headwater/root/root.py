@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from headwater.algebra.far_times import DUE_NOW_S
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.alarm import Alarm
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.plan.altered.settings_book import SettingsBook
@@ -124,13 +126,23 @@ class Root:
         if not self.intake.is_possible(summary):
             return
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
-        self.books.note_age(summary)
+        if self.books.absences.is_told:
+            self.books.absences.heard(summary.coverage.sites, now_s=now_s)
+        if self.query.round_count > 1:
+            self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
         self.disputes.compare(now_s=now_s)
 
+    def receive_absence(self, absence: Absence, *, now_s: float) -> None:
+        """What a peer says of its links."""
+        self.books.absences.hear(absence, now_s=now_s)
+
     def receive_states(self, states: Iterable[SiteState], *, now_s: float) -> None:
+        states = tuple(states)
+        if self.books.absences.is_told:
+            self.books.absences.heard(bitset.of(one.ordinal for one in states), now_s=now_s)
         self.intake.receive_states(states, now_s=now_s)
         self.disputes.compare(now_s=now_s)
         self.books.sum_up()
@@ -178,12 +190,17 @@ class Root:
         """``late_s``: how late this agent was lately, and ``awake_share`` how much of its time it
         was not: acknowledgements ask for less, and not for what may lie here unheard."""
         self.books.clocks.follow_at_times(now_s=now_s)
+        if self.books.absences.is_told:
+            self.books.absences.follow(now_s=now_s)
         for number in self.windows.due_by_clock(now_s=now_s):
             self.books.open_window(number, now_s=now_s)
         self.windows.passed(self.books.catching_up.follow(now_s=now_s), now_s=now_s)
         for window in self.windows.overdue(now_s=now_s):
             window.is_overdue = True
             self.answers.mark(window.window)
+        if self.books.absences.has_news:
+            self.books.absences.has_news = False
+            self.books.mark_awaited()
         for spare in self.parking.take_due(now_s=now_s):
             self.intake.let_in(spare, now_s=now_s)
         self.disputes.replace(now_s=now_s)
@@ -270,7 +287,7 @@ class Root:
             self.books.outputs.append(Ended(self.id))
 
     def next_deadline_s(self) -> float:
-        if self.books.agreements.is_due:
+        if self.books.agreements.is_due or self.books.absences.has_news:
             return DUE_NOW_S
         parked_s = self.parking.next_deadline_s()
         due_s = [

@@ -267,6 +267,17 @@ class WindowBook:
             return self.spec.panes_of(window).stop <= self._closed_through
         return self.spec.window_end_us(window) <= shown_s * MICROS
 
+    def ended_s(self, window: Window) -> float:
+        """When it has passed, in steady time."""
+        return window.end_s if self._is_counted else window.end_s + self.lag_s
+
+    def awaited(self) -> Iterator[int]:
+        """Windows without an answer that have a deadline."""
+        for _, number in self._deadlines:
+            window = self.windows.get(number)
+            if window is not None and not window.revision:
+                yield number
+
     def staleness_s(self, window: Window, *, now_s: float) -> float:
         """Since its end, by the clocks that windows are numbered by."""
         is_ended = window.end_s < NEVER_DUE_S

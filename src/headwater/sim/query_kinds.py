@@ -6,7 +6,6 @@ other choice of a seed. What is drawn first stands: a query is of one kind.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from random import Random
 
 import msgspec
@@ -21,10 +20,8 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import Companion
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
-from headwater.plan.query import Query, QueryId, TimeKind
-from headwater.plan.questions.ask import Ask
+from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
 STATES_SHARE = 0.25
@@ -71,71 +68,6 @@ LINK_SHARE_SHARE = 0.15
 QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
 COUNT = "n"
 """The partial by which they do: the number of records."""
-
-
-LEVELS_SHARE = 0.15
-"""How many queries of logs that go on have levels; these are of no other kind."""
-BACKLOG_SHARE = 0.6
-"""How many of these have a bound of what may wait."""
-ASKED_BACK_S = (15.0, 40.0, 80.0, 120.0)
-"""How long before now a question begins; cubes forget after seventy seconds."""
-ASKED_LIFE_S = 40.0
-COARSER = ((2,), (3,), (2, 4), (2, 6))
-
-
-def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]:
-    """The same query, sometimes with coarser panes, each a query of its own."""
-    if random.random() >= LEVELS_SHARE:
-        return query, ()
-    slide_us = query.window.slide_us
-    assert query.begin_pane is not None, "its begin is drawn"
-    begin_us = query.window.pane_start_us(query.begin_pane)
-    window = WindowSpec(slide_us, slide_us)
-    finally_ = random.choice((Finally.EXACT, Finally.EXACT, Finally.BOUNDED))
-    coarser = random.choice(COARSER)
-    query = msgspec.structs.replace(
-        query,
-        window=window,
-        begin_pane=window.first_window_from(begin_us),
-        unit_last=query.id.counter + len(coarser),
-    )
-    return query, tuple(
-        _level(query, step, len(coarser), times, finally_)
-        for step, times in enumerate(coarser, start=1)
-    )
-
-
-def draw_backlog(random: Random, query: Query, levels: Sequence[Query]) -> Query:
-    """The same query, sometimes with a bound of what may wait, and a policy for its levels."""
-    if random.random() >= BACKLOG_SHARE:
-        return query
-    lengths = tuple(float(level.window.pane_us) for level in levels)
-    operator = Operator(OperatorKind.COARSEN_TIME, lengths, text="coarsen(time)")
-    is_old = random.random() < 0.7
-    plan = Degradation(
-        (operator,),
-        follows=not any(
-            level.stands_for is not None and level.stands_for.stays for level in levels
-        ),
-        backlog_bytes=msgspec.UNSET if is_old else random.choice((1, 400)),
-        backlog_age_s=random.choice((0.2, 1.0, 4.0)) if is_old else msgspec.UNSET,
-    )
-    return msgspec.structs.replace(query, degradation=plan)
-
-
-def _level(query: Query, step: int, count: int, times: int, finally_: Finally) -> Query:
-    length_us = query.window.slide_us * times
-    window = WindowSpec(length_us, length_us)
-    assert query.begin_pane is not None, "its begin is drawn"
-    text = f"{length_us // MICROS} s"
-    id_ = QueryId(f"{query.id.name}_step_{step}", query.id.installer, query.id.counter + step)
-    return msgspec.structs.replace(
-        query,
-        id=id_,
-        window=window,
-        begin_pane=window.first_window_from(query.window.pane_start_us(query.begin_pane)),
-        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
-    )
 
 
 def draw_states(random: Random, query: Query) -> Query:
@@ -351,40 +283,3 @@ def is_plain(query: Query) -> bool:
     is_timed = query.time is TimeKind.EVENT and query.numbers is None
     is_plain = is_timed and not query.holds_states and not query.wants_past
     return is_plain and query.sessions is msgspec.UNSET
-
-
-def may_be_asked(query: Query) -> bool:
-    """As ``subsume`` has it."""
-    is_whole = query.tolerates is None and query.draw is None and query.degrades is None
-    is_one = query.part is None and query.stands_for is None and query.asked is None
-    is_timed = query.time is TimeKind.EVENT and query.numbers is None and not query.ends
-    is_of_records = not query.holds_states and query.sessions is msgspec.UNSET
-    return is_whole and is_one and is_timed and is_of_records and rows_max_of(query) is None
-
-
-def draw_question(
-    random: Random, stream: Query, id_: QueryId, *, root: str, now_s: float, wall_s: float
-) -> Query | None:
-    """About some time before now; None: there is none that is any of the stream's."""
-    step_us = stream.window.pane_us * random.choice((1, 2, 3))
-    window = WindowSpec(step_us * random.choice((1, 2, 4)), step_us)
-    assert stream.begin_pane is not None, "its begin is drawn"
-    begin_us = stream.window.pane_start_us(stream.begin_pane)
-    from_us = max(begin_us, round((now_s - random.choice(ASKED_BACK_S)) * MICROS))
-    first = window.panes_of(window.first_window_from(from_us))[0]
-    end = first + window.panes_per_window
-    if window.pane_start_us(end) > now_s * MICROS:
-        return None
-    return msgspec.structs.replace(
-        stream,
-        id=id_,
-        unit_last=0,
-        window=window,
-        root=root,
-        begin_pane=first,
-        end_pane=end,
-        reads_past=True,
-        demand=msgspec.UNSET,
-        waits=msgspec.UNSET,
-        ask=Ask(stream=str(stream.id), until_us=round((wall_s + ASKED_LIFE_S) * MICROS)),
-    )

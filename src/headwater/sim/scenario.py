@@ -30,14 +30,13 @@ from headwater.sim.faults.faults import (
     draw_slow_machines,
     draw_steps,
 )
+from headwater.sim.level_kinds import draw_backlog, draw_levels
 from headwater.sim.query_kinds import (
     PAST_S,
-    draw_backlog,
     draw_dealt,
     draw_degradation,
     draw_demand,
     draw_growing,
-    draw_levels,
     draw_past,
     draw_rate,
     draw_rounds,

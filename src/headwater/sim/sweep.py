@@ -16,12 +16,14 @@ from headwater.overlay.lie_book import LieKind
 from headwater.sim.check.check_answers import WITHHELD_SOMETIMES
 from headwater.sim.check.check_fidelity import DEMANDS_SOMETIMES
 from headwater.sim.check.check_past import PAST_SOMETIMES
-from headwater.sim.check.check_sessions import SESSIONS_SOMETIMES
+from headwater.sim.check.kinds.check_absence import ABSENCE_SOMETIMES
 from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.kinds.check_levels import LEVELS_SOMETIMES
 from headwater.sim.check.kinds.check_questions import QUESTIONS_SOMETIMES
+from headwater.sim.check.kinds.check_sessions import SESSIONS_SOMETIMES
+from headwater.sim.faults.clock_lies import BENT
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
-from headwater.sim.faults.liar import BENT, FLOOD, LIES
+from headwater.sim.faults.liar import FLOOD, LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import FAULT_S, SITE_COUNT, Scenario, draw_scenario
 from headwater.sim.world.world import World
@@ -82,6 +84,7 @@ SOMETIMES = (
     "root: disputed",
     "root: parked",
     "the root crashed in the midst of an answer",
+    *ABSENCE_SOMETIMES,
     *DEMANDS_SOMETIMES,
     *GROWING_SOMETIMES,
     *LEVELS_SOMETIMES,

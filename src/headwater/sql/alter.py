@@ -15,11 +15,11 @@ from headwater.errors import QueryRefused
 from headwater.plan.altered.dealing import dealing_as
 from headwater.plan.altered.settings import Settings
 from headwater.plan.degrading.companion import plain_fault
-from headwater.plan.durations import duration_text
+from headwater.plan.degrading.degradation import Operator
 from headwater.plan.query import Query
 from headwater.plan.roster import Site
 from headwater.sql.compile import compile_statements
-from headwater.sql.degrade.companions import coarse_lengths_of
+from headwater.sql.degrade.companions import level_operators, levels_text
 from headwater.sql.read.answering import ENOUGH
 from headwater.sql.read.refusal import choices
 from headwater.sql.read.statements import Option, StreamStatement, read_statements
@@ -152,12 +152,22 @@ def settings_with(
             f"{query.id}: wanted an error of a sketch only where there was one at the start, since "
             f"sites count the records in it, or don't, as it was installed; {NEW_STREAM}"
         )
-    if found is None or _without_text(found) != _without_text(query):
+    if found is None or _without_text(_with_levels(found, query)) != _without_text(query):
         raise QueryRefused(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
     return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
+
+
+def _with_levels(found: Query, query: Query) -> Query:
+    """What its levels go by sites compute as it was installed, also while they are left."""
+    if level_operators(found) or not level_operators(query):
+        return found
+    written = dict(written_options(query.program.text))
+    again = compiled_with(query, _ordered(written), known_sites=query.sites)
+    same = next((one for one in again if one.id.name == query.id.name), found)
+    return msgspec.structs.replace(found, program=same.program)
 
 
 def _check_levels(query: Query, found: Query) -> None:
@@ -169,10 +179,10 @@ def _check_levels(query: Query, found: Query) -> None:
 
 
 def _levels_fault(query: Query, found: Query) -> str | None:
-    has, asked = coarse_lengths_of(query), coarse_lengths_of(found)
-    if asked not in ([], has):
+    has, asked = level_operators(query), level_operators(found)
+    if asked and _unwritten(asked) != _unwritten(has):
         return (
-            "each length of coarsen(time, …) is a stream beside it, installed with it, and other "
+            "each level of coarsen and sample is a stream beside it, installed with it, and other "
             f"settings install none; wanted {_levels_text(has)}, got {_levels_text(asked)}"
         )
     if asked and _follows(found) != _follows(query):
@@ -185,9 +195,13 @@ def _levels_fault(query: Query, found: Query) -> str | None:
     return None
 
 
-def _levels_text(lengths: Sequence[int]) -> str:
-    shown = ", ".join(map(duration_text, lengths))
-    return f"coarsen(time, {shown})" if lengths else "degrade without it"
+def _unwritten(operators: Sequence[Operator]) -> list[Operator]:
+    """The same, however they are written."""
+    return [msgspec.structs.replace(one, text="") for one in operators]
+
+
+def _levels_text(operators: Sequence[Operator]) -> str:
+    return levels_text(operators) or "degrade without it"
 
 
 def _follows(query: Query) -> bool:

@@ -20,20 +20,19 @@ import msgspec
 from msgspec import UNSET
 from sqlglot import exp
 
-from headwater.algebra.rows.columns import Column, Folding
-from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.part import Part
-from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId, TimeKind
 from headwater.plan.roster import Site
 from headwater.plan.sources.source import Source
-from headwater.sql.admit.admit import SETTINGS, check_query
+from headwater.sql.admit.admit import check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
-from headwater.sql.degrade.companions import at_length, companions_of, with_full_ids
+from headwater.sql.degrade.at_level import at_level
+from headwater.sql.degrade.companions import companions_of, with_full_ids
+from headwater.sql.degrade.determined_keys import with_determined_keys
 from headwater.sql.degrade.limits import asks_for_threshold, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
@@ -68,11 +67,8 @@ from headwater.sql.rules.measured_errors import with_measures
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.scaled_columns import with_scaled_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
-from headwater.sql.rules.take_first_rows import take_first_rows
-from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, rewrite, the
-from headwater.sql.write.write_central_sql import write_central_sql
-from headwater.sql.write.write_root_sql import write_root_sql
-from headwater.sql.write.write_site_sql import write_site_sql
+from headwater.sql.tree.nodes import Grouped, Node, Split, rewrite, the
+from headwater.sql.write.write_program import write_program
 
 RULES: tuple[Callable[[Node], Node], ...] = (
     keep_what_has_a_time,
@@ -209,6 +205,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             check_state_begin(options, stay, ends=among.ends)
         split = rewritten(tree, part)
         degradation = read_degradation(split, options, is_timed=not counted)
+        split = with_determined_keys(split, degradation, stream.name)
         split = with_measures(split) if errors or asks_for_threshold(options) else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
@@ -223,7 +220,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             id=QueryId(stream.name if part is None else part.query_name, among.installer, 0),
             window=window,
             root=place,
-            program=_program(split, stream.text),
+            program=write_program(split, stream.text),
             sites=places.sites,
             begin_pane=stay.begin_pane,
             node_set=places.node_set or msgspec.UNSET,
@@ -249,7 +246,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             keep_s=read_keep_s(options),
             degradation=degradation,
         )
-        program_of = partial(_program, text=stream.text)
+        program_of = partial(write_program, text=stream.text)
         queries.append(with_dealing(query, now_us=among.now_us))
         queries += companions_of(query, split, options, finally_, program_of)
     return [_checked(with_needs(query), stream, text) for query in queries]
@@ -295,8 +292,13 @@ def question_of(query: Query) -> Node:
         named_window(options),
         session_max_us=read_session_max_us(options),
     )
-    asked = asked if query.stands_for is None else at_length(asked, query.window.range_us)
-    return rewritten(asked, query.part)
+    level = query.stands_for
+    if level is None:
+        return rewritten(asked, query.part)
+    split = rewritten(asked, query.part)
+    degradation = read_degradation(split, options, is_timed=True)
+    split = with_determined_keys(split, degradation, stream.name)
+    return at_level(split, length_us=query.window.range_us, coarsening=level.coarsening)
 
 
 def _flat(stream: StreamStatement, source: Source) -> exp.Select:
@@ -320,43 +322,6 @@ def _source(table: exp.Expr, sources: Mapping[str, Source], streams: Collection[
         raise Objection(table, f"`{table.name}` is a stream; a stream reads a source")
     known = choices("sources", [source.name for source in sources.values()], near=table.name)
     raise Objection(table, f"no source `{table.name}`{known}")
-
-
-def _program(tree: Node, text: str) -> Program:
-    group, split = the(tree, Grouped), the(tree, Split)
-    return Program(
-        text=text,
-        source=group.source,
-        keys=_keys(split),
-        partials=tuple(split.partials),
-        site_sql=write_site_sql(tree),
-        root_sql=write_root_sql(tree),
-        central_sql=write_central_sql(tree),
-        columns_used=_columns_used(group),
-        output=tuple(answer_columns(tree)),
-        settings=SETTINGS,
-        first=take_first_rows(tree),
-        places=_places(group) or msgspec.UNSET,
-        folding=_folding(split),
-    )
-
-
-def _places(group: Grouped) -> tuple[PlaceColumn, ...]:
-    return tuple(PlaceColumn(key.name, key.place) for key in group.keys if key.place is not None)
-
-
-def _keys(split: Split) -> tuple[Column, ...]:
-    """What rows of a summary are told apart by."""
-    keys = tuple(Column(key.name, key.type) for key in split.keys)
-    return (*keys, Column(split.number, "bigint")) if split.number else keys
-
-
-def _folding(split: Split) -> Folding | msgspec.UnsetType:
-    sets = split.below.sets
-    if not split.hidden and not sets:
-        return msgspec.UNSET
-    is_numbered, number = bool(split.number), split.set_number
-    return Folding(len(split.hidden) + is_numbered, split.folds, is_numbered, sets, number)
 
 
 def _sessions(tree: Node) -> Sessions | msgspec.UnsetType:
@@ -387,17 +352,6 @@ def _check_part_names(queries: Collection[Query], script: Script) -> None:
                 "give one of them another name",
             )
         taken[query.id.name.lower()] = query.id.name
-
-
-def _columns_used(group: Grouped) -> tuple[str, ...]:
-    """The source's columns that the site part reads, in the order of the source."""
-    trees = [key.expression for key in group.keys]
-    trees += [argument for call in group.calls for argument in call.arguments]
-    trees += [call.condition for call in group.calls if call.condition is not None]
-    trees += [kept.condition for kept in group.conditions]
-    trees += [view.call for view in group.views]
-    used = {node.name for tree in trees for node in tree.find_all(exp.Column)}
-    return tuple(column.name for column in group.source.columns if column.name in used)
 
 
 def _checked(query: Query, stream: StreamStatement, text: str) -> Query:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from query_kit import queries_in
 
 from headwater.agent.answers.bag_groups import COPIES_MAX, BagGroups, unfolded_bytes
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.rows.types import summary_schema
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, status INT)
@@ -18,7 +18,7 @@ CREATE STREAM asked WITH (window = '10 seconds') AS {};
 
 
 def asked(select: str) -> Query:
-    (query,) = compile_statements(TEXT.format(select), root="r", installer="r", next_counter=1)
+    (query,) = queries_in(TEXT.format(select), at="r")
     return query
 
 

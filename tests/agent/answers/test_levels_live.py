@@ -4,9 +4,11 @@ windows have every record once, and the fine ones are exact when all has followe
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from tests.recorded.counting_spark import in_sparks_place
@@ -25,27 +27,51 @@ LAST_S = 50
 COARSE_S = (20, 35)
 """Between these seconds the north is at its level."""
 COARSE_PANE_S = 5
-STREAM = """
-CREATE SOURCE hits (ts TIMESTAMP, domain STRING, bytes BIGINT)
-WITH (format = 'csv', path = 'access.log', time = 'ts');
-CREATE STREAM counts WITH (begin = '2026-11-17 09:00:05', lateness = '15 seconds',
-  disorder = '1 second', deadline = '4 seconds', degrade = 'coarsen(time, 5 s)', finally = 'exact')
-AS SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '1 second'), domain;
-"""
 A_SECOND = {"busy": 3, "calm": 1}
 
 
+class Told(NamedTuple):
+    """One stream, and what its level is."""
+
+    degrade: str
+    level: str
+    pane_s: int
+    a_second: Mapping[str, int]
+    """Of the level."""
+
+    @property
+    def text(self) -> str:
+        return f"""
+CREATE SOURCE hits (ts TIMESTAMP, domain STRING, bytes BIGINT)
+WITH (format = 'csv', path = 'access.log', time = 'ts');
+CREATE STREAM counts WITH (begin = '2026-11-17 09:00:05', lateness = '15 seconds',
+  disorder = '1 second', deadline = '4 seconds', degrade = '{self.degrade}', finally = 'exact')
+AS SELECT domain, count(*) AS n FROM hits GROUP BY window(ts, '{self.pane_s} seconds'), domain;
+"""
+
+
+TOLD = {
+    "time": Told("coarsen(time, 5 s)", "counts_5_seconds", 1, A_SECOND),
+    "key": Told(
+        "coarsen(domain, left(domain, 1))", "counts_by_coarser_domain", 5, {"b": 3, "c": 1}
+    ),
+    "sample": Told("sample(domain, 1/2)", "counts_sample_of_domain_1_in_2", 5, {"busy": 3}),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
 def test_a_site_that_goes_to_a_level_loses_no_record_and_counts_none_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told = TOLD[name]
     monkeypatch.chdir(tmp_path)
     with in_sparks_place() as spark:
-        asyncio.run(asyncio.wait_for(_story(tmp_path, spark), 180.0))
-    coarse = _answers("counts_5_seconds")
+        asyncio.run(asyncio.wait_for(_story(tmp_path, spark, told), 180.0))
+    coarse = _answers(told.level)
     assert [_second(one) for one in coarse] == [20, 25, 30]
     for one in coarse:
         assert (one.covered, one.expected) == (2, 2)
-    first = _first_with_all("counts_5_seconds")
+    first = _first_with_all(told.level)
     for one in first:
         # What follows may be in before a late window of the level is answered.
         if _second(one) == COARSE_S[0] or one.degraded:
@@ -53,17 +79,31 @@ def test_a_site_that_goes_to_a_level_loses_no_record_and_counts_none_twice(
             assert {site.site for site in one.degraded} == {"north"}
         else:
             assert one.levels == (0,)
-    for name, seconds in (("counts_5_seconds", COARSE_PANE_S), ("counts", 1)):
-        for window, rows in _rows(name).items():
+    levels = ((told.level, COARSE_PANE_S, told.a_second), ("counts", told.pane_s, A_SECOND))
+    for stream, seconds, a_second in levels:
+        for window, rows in _rows(stream).items():
             if COARSE_S[0] <= window < COARSE_S[1]:
-                wanted = {domain: 2 * count * seconds for domain, count in A_SECOND.items()}
-                assert rows == wanted, (name, window)
+                wanted = {domain: 2 * count * seconds for domain, count in a_second.items()}
+                assert rows == wanted, (stream, window)
     fine = [one for one in _answers("counts") if _second(one) < LAST_S - 10]
-    assert {_second(one) for one in fine} >= set(range(6, LAST_S - 12))
+    assert {_second(one) for one in fine} >= set(range(10, LAST_S - 12, told.pane_s))
     assert all(one.exact for one in fine), [_second(one) for one in fine if not one.exact]
+    for one in coarse:
+        _check_sample(one, is_sample=name == "sample")
 
 
-async def _story(directory: Path, spark: Any) -> None:
+def _check_sample(envelope: Envelope, *, is_sample: bool) -> None:
+    sample = envelope.sample
+    assert (sample is not None) == is_sample
+    if sample is not None:
+        sampled = 2 * A_SECOND["busy"] * COARSE_PANE_S
+        assert (sample.key, sample.share) == ("domain", 0.5)
+        ((column, total, error),) = ((e.column, e.total, e.error) for e in sample.estimates)
+        assert (column, total) == ("n", 2 * sampled)
+        assert error == pytest.approx(2 * 0.5**0.5 * sampled)
+
+
+async def _story(directory: Path, spark: Any, told: Told) -> None:
     keys = directory / "keys"
     keys.mkdir()
     certificates = Certificates(keys)
@@ -77,13 +117,13 @@ async def _story(directory: Path, spark: Any) -> None:
         for name in ("home", "hub", *WRITERS):
             await federation.start(name)
         async with _client(federation, certificates) as home:
-            await run_statements(home.request, STREAM, home.signature)
+            await run_statements(home.request, told.text, home.signature)
         await federation.at(ORIGIN_S + COARSE_S[0] - 3)
         _go_to(federation, "north", 1)
         await federation.at(ORIGIN_S + COARSE_S[1] - 3)
         _go_to(federation, "north", 0)
         await federation.at(ORIGIN_S + LAST_S)
-        await federation.until(_has_followed, within_s=60.0)
+        await federation.until(partial(_has_followed, told.pane_s), within_s=60.0)
     finally:
         writing.cancel()
         await federation.stop()
@@ -96,9 +136,10 @@ def _go_to(federation: SmallFederation, site: str, step: int) -> None:
             node.edge.set_step(query_id, step)
 
 
-def _has_followed() -> bool:
+def _has_followed(pane_s: int) -> bool:
     fine = [one for one in _answers("counts") if COARSE_S[0] <= _second(one) < COARSE_S[1]]
-    return len(fine) == COARSE_S[1] - COARSE_S[0] and all(one.exact for one in fine)
+    windows = (COARSE_S[1] - COARSE_S[0]) // pane_s
+    return len(fine) == windows and all(one.exact for one in fine)
 
 
 def _client(federation: SmallFederation, certificates: Certificates) -> ControlClient:

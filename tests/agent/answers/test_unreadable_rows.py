@@ -10,20 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from home_agent import alone
 from store_kit import envelope_of, query_of, rows_of
 
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.words.site_state import SiteState
 from headwater.errors import HeadwaterError, UnreadableRow
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query
-from headwater.plan.roster import Roster, Site
 from headwater.root.outputs import Keep, KeepState, KeptSummary, WindowAnswered
 from headwater.store.results.results import ResultsWriter
 
@@ -47,16 +44,7 @@ class Bench:
         asyncio.run(self._live(work))
 
     async def _live(self, work: Callable[[SiteRuntime], Awaitable[None]]) -> None:
-        stores = SiteStores(self.directory, site="home", clock=time.time)
-        runtime = SiteRuntime(
-            site="home",
-            roster=Roster(1, (Site(0, "home"),), "home"),
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-        )
+        runtime = alone(self.directory)
         runtime.can_answer = True  # or its having no Spark would be shown as well
         await runtime.start()
         try:
@@ -64,7 +52,7 @@ class Bench:
             assert not runtime.failure
         finally:
             await runtime.stop()
-            stores.close()
+            runtime.stores.close()
 
     def damage(self, database: str, sql: str, *values: Any) -> None:
         (path,) = self.directory.glob(f"**/{Path(database).name}")

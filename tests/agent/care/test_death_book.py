@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from headwater.agent.care.death_book import ALONE_BATCHES, DEATHS_KEPT, FILE, DeathBook, Part
-from headwater.spark.jvm.jvm_end import end_of
-from headwater.spark.jvm.keeper import BATCH, ROOT_PART, JvmDied, Work
+from headwater.spark.jvm.jvm_end import JvmDied, end_of
+from headwater.spark.jvm.lease import BATCH, ROOT_PART, Work
 from headwater.store.disk import Disk
 
 KILLED = JvmDied(end_of(-9, ""), (Work("batch", ("a@x#1", "b@x#2")), Work("root part", ("c@x#3",))))

@@ -8,19 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from home_agent import alone
 from store_kit import query_of
 
 from headwater.agent.control import control_api as api
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
-from headwater.agent.stores import SiteStores
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import SiteState
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.overlay.messages import CommandsKnown
 from headwater.plan.command import Count, Install
 from headwater.plan.query import Query
@@ -57,16 +54,7 @@ def asked(directory: Path, *names: str) -> list[Any]:
 
 
 def runtime_of(directory: Path) -> SiteRuntime:
-    stores = SiteStores(directory / "state", site="home", clock=time.time)
-    return SiteRuntime(
-        site="home",
-        roster=ROSTER,
-        settings=RuntimeSettings(),
-        stores=stores,
-        network=MemoryWorld().network("home", Codec(stores.book.schema)),
-        now_s=time.time,
-        admit=lambda query, duty, operator: None,
-    )
+    return alone(directory / "state", roster=ROSTER)
 
 
 def raise_alarm(runtime: SiteRuntime, query: Query) -> None:

@@ -9,20 +9,16 @@ from typing import Any
 
 import msgspec
 import pytest
+from home_agent import alone
 from store_kit import envelope_of, query_of
 
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.control.why import window_named
-from headwater.agent.runtime import SiteRuntime
-from headwater.agent.settings import RuntimeSettings
 from headwater.agent.stores import SiteStores
 from headwater.agent.time_text import iso
 from headwater.errors import ConfigurationError
-from headwater.net.memory.memory_network import MemoryWorld
-from headwater.net.values.codec import Codec
 from headwater.plan.command import Install
 from headwater.plan.query import Query
-from headwater.plan.roster import Roster, Site
 from headwater.plan.sources.time_formats import CALENDAR_US
 from headwater.store.results.publication import Published
 from headwater.store.results.results import ResultsWriter
@@ -70,15 +66,7 @@ def asked_why(directory: Path, query: Query, *windows: int | str, done_through: 
         results = stores.results_directory / query.id.name
         final = envelope_of(query, 7, revision=3, final=True)
         ResultsWriter(results).publish([Published(final, None)])
-        runtime = SiteRuntime(
-            site="home",
-            roster=Roster(1, (Site(0, "home"),), "home"),
-            settings=RuntimeSettings(),
-            stores=stores,
-            network=MemoryWorld().network("home", Codec(stores.book.schema)),
-            now_s=time.time,
-            admit=lambda query, duty, operator: None,
-        )
+        runtime = alone(stores)
         await runtime.start()
         try:
             runtime.command(Install(query=query, trees=runtime.trees, roster_version=1))

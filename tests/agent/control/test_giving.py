@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed
 from tests.agent.control.test_parts import BY_ONE, SELECT, SOURCE, Agents, run_with
 
 from headwater.agent.control import control_api as api

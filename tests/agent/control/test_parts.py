@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.agent.control.control import ControlDesk
 from headwater.agent.control.install import plan_here
@@ -22,7 +23,6 @@ from headwater.errors import ConfigurationError
 from headwater.net.memory.memory_network import MemoryWorld
 from headwater.net.values.codec import Codec
 from headwater.plan.roster import Roster, Site
-from headwater.sql.compile import compile_statements
 
 ROSTER = Roster(1, tuple(Site(n, name) for n, name in enumerate(("hub", "oslo", "rome"))), "hub")
 SOURCE = """
@@ -205,10 +205,8 @@ def test_a_part_has_its_own_turn_at_the_trees() -> None:
     runtime = SimpleNamespace(
         roster=Roster(1, sites, "s0"), settings=RuntimeSettings(), node=SimpleNamespace(peer=peer)
     )
-    queries = compile_statements(
-        BY_TWO.replace("oslo, rome", "s0, s1"), root="s0", installer="s0", next_counter=1
-    )
-    (plain,) = compile_statements(BY_ONE, root="s0", installer="s0", next_counter=1)
+    queries = queries_in(BY_TWO.replace("oslo, rome", "s0, s1"), at="s0")
+    (plain,) = queries_in(BY_ONE, at="s0")
     queries = [msgspec.structs.replace(query, root="s0") for query in queries]
     first, second, whole = (
         plan_here(cast(SiteRuntime, runtime), query) for query in (*queries, plain)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed, queries_in
 
 from headwater.agent.admission import admit_with
 from headwater.agent.config import PolicyConfig, SourcesConfig
@@ -15,7 +15,6 @@ from headwater.agent.input.declarations import SourceDeclaration
 from headwater.agent.input.site_sources import SiteSources
 from headwater.plan.duty import Duty
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 from headwater.store.disk import Disk
 from headwater.store.follow.listing import Glob, Listing
 
@@ -40,7 +39,7 @@ def asking(path: str, *, columns: str = RENAMED, options: str = CSV, by: str = "
     text = f"""CREATE SOURCE mine ({columns}) WITH ({options}'{path}');
     CREATE STREAM q AS SELECT {third}, count(*) AS n FROM mine
     GROUP BY window(ts, '5 seconds'), {third};"""
-    return compile_statements(text, root="oslo", installer="oslo", next_counter=1)[0]
+    return queries_in(text, at="oslo")[0]
 
 
 def reason(sources: SourcesConfig, query: Query, duty: Duty = Duty.READ) -> str | None:

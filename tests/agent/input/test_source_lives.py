@@ -17,7 +17,7 @@ from headwater.agent import patience
 from headwater.agent.input.declarations import SourceDeclaration
 from headwater.errors import DiskFull, DiskTrouble, EpochOver, SparkFailed, StoreBroken, StoreError
 from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.spark.jvm.keeper import Work
+from headwater.spark.jvm.lease import Work
 from headwater.spark.site.batch import SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
 from headwater.spark.site.site_host import SiteHost

@@ -6,13 +6,13 @@ from itertools import combinations
 import msgspec
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.arrow_rows import ArrowMerger, Groups
 from headwater.algebra.rows.columns import SETS_MAX, Folding
 from headwater.algebra.rows.fold_groups import GroupMaker
 from headwater.algebra.rows.types import group_schema, summary_schema
 from headwater.plan.program import Program
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
@@ -23,7 +23,7 @@ CREATE STREAM asked AS SELECT {} FROM hits GROUP BY window(ts, '10 seconds'), {}
 
 def program_of(items: str, groups: str) -> Program:
     text = SOURCE.format(items, groups)
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     return query.program
 
 

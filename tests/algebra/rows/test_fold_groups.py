@@ -2,13 +2,13 @@
 
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.aggregates.growing import fold_lists
 from headwater.algebra.aggregates.growing.fold_lists import LIST_VALUES_MAX
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.fold_groups import GroupMaker
 from headwater.algebra.rows.types import group_schema, summary_schema
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
@@ -20,7 +20,7 @@ MOST = (1 << 63) - 1
 
 def groups_of(items: str, *parts: list[tuple[object, ...]], by: str = ", domain") -> Groups:
     text = SOURCE.format(items, by)
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     maker, schema = GroupMaker(query.program), summary_schema(query.program)
     tables = [
         pa.table([list(one) for one in zip(*rows, strict=True)], schema=schema) for rows in parts

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.places import PlaceColumn, problem_with_places, with_places
 from headwater.errors import QueryRefused
 from headwater.overlay.roster_index import RosterIndex
 from headwater.plan.roster import Roster, Site
-from headwater.sql.compile import compile_statements
 
 ROSTER = Roster(
     1,
@@ -69,9 +69,7 @@ def test_a_site_cannot_speak_for_a_region_or_a_label_of_others(column: str, valu
 
 
 def compiled(select: str):
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM n AS {select}", root="oslo", installer="oslo", next_counter=1
-    )
+    (query,) = queries_in(f"{SOURCE} CREATE STREAM n AS {select}", at="oslo")
     return query
 
 

@@ -3,6 +3,7 @@
 import msgspec
 import pyarrow as pa
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.columns import Column
 from headwater.algebra.rows.taken_rows import taker
@@ -10,7 +11,6 @@ from headwater.algebra.rows.types import summary_schema
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.rows import RowsCodec
 from headwater.plan.program import Program
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
@@ -21,7 +21,7 @@ TWO_STATES = "count(DISTINCT id) AS ids, sum(DISTINCT status) AS s, count(*) AS 
 
 
 def program_of(items: str) -> Program:
-    (query,) = compile_statements(SOURCE.format(items), root="r", installer="r", next_counter=1)
+    (query,) = queries_in(SOURCE.format(items), at="r")
     return query.program
 
 

@@ -188,6 +188,25 @@ def test_rows_that_were_not_given_to_the_level_give_its_pane_up(tmp_path: Path) 
     assert site.sent() == [100, 101, 102, 103, 104]
 
 
+def test_a_batch_of_which_nothing_is_in_the_sample_was_given_to_it_all_the_same(
+    tmp_path: Path,
+) -> None:
+    site = at_level(tmp_path)
+    report = site.user.commit((102, "a", 1))
+    level = str(site.level.id)
+    nothing = [
+        msgspec.structs.replace(one, panes=(), given=(34,)) if one.query == level else one
+        for one in report.queries
+    ]
+    given = msgspec.structs.replace(report, queries=tuple(nothing), read_through_s=1_045.0)
+    site.edge.batch_committed(given, now_s=1_045.0)
+    site.tick(1_045.0)
+    site.poll(1_053.0)
+    site.poll(1_054.0)
+    assert site.states[level].declined == ()
+    assert 102 not in site.sent(), "the level stands for it"
+
+
 @pytest.mark.parametrize("step", [2, 7])
 def test_a_step_beyond_the_levels_is_at_the_last_of_them(tmp_path: Path, step: int) -> None:
     site = LevelSite(tmp_path)

@@ -6,19 +6,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.local import up
 from headwater.local.demo import kept_demo
 from headwater.local.demo.demo import REGIONS, demo_sql
 from headwater.local.demo.kept_demo import QUESTIONS, kept_sql, refuse_taken, take_over, what_to_ask
-from headwater.sql.compile import compile_statements
 from headwater.store.input.site_files import paths_below
 
 
 def test_the_questions_are_the_demos_from_the_earliest_record_on() -> None:
-    kept = compile_statements(kept_sql(), root="a", installer="a", next_counter=1)
-    asked = compile_statements(demo_sql(), root="a", installer="a", next_counter=1)
+    kept = queries_in(kept_sql())
+    asked = queries_in(demo_sql())
     assert [query.program.site_sql for query in kept] == [query.program.site_sql for query in asked]
     assert all(query.begin_pane is None for query in kept)
 
@@ -33,9 +33,7 @@ def test_all_logs_are_taken_over_and_named_by_the_source(
             (logs / region / site).mkdir(parents=True)
             (logs / region / site / "access-1.log").write_text("x\n")
     take_over(directory, logs, say=lambda _: None)
-    (query, *_) = compile_statements(
-        (directory / QUESTIONS).read_text(), root="a", installer="a", next_counter=1
-    )
+    (query, *_) = queries_in((directory / QUESTIONS).read_text())
     folders = [directory / site / "data" for site in kept_demo.REGIONS_OF]
     assert len(paths_below(folders, query.program.source.path)) == 12
     assert not logs.exists()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+from query_kit import queries_in
 
 from headwater.algebra.words.site_state import PaneState
 from headwater.local.demo.demo import demo_sql
 from headwater.local.demo.narrow_link import BOUNDED, SITE, STREAMS, WHOLE, NarrowLink
 from headwater.root.said.envelope import Envelope, MissingSite, Trigger
 from headwater.root.said.withheld import StatedError, StatedErrors
-from headwater.sql.compile import compile_statements
 
 STATED = StatedErrors((StatedError("requests", "0.5 % of total", 9.0, 0.004, 80.0, True),), 70)
 
@@ -60,7 +60,7 @@ def test_other_streams_and_windows_after_the_logs_are_nothing_to_it() -> None:
 
 
 def test_its_streams_ask_the_same_and_one_of_them_with_an_error() -> None:
-    queries = compile_statements(demo_sql(), root="a", installer="a", next_counter=1)
+    queries = queries_in(demo_sql())
     whole, bounded = (next(q for q in queries if q.stream == name) for name in STREAMS)
     assert whole.program.site_sql == bounded.program.site_sql
     assert whole.tolerates is None

@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from columnar_files import write_avro, write_columnar
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.infer.sample import FILE_BYTES_MAX
 from headwater.local.look.check_source import check_folders
 from headwater.local.look.infer_check import hold_against_parser
 from headwater.local.look.infer_files import infer_files
-from headwater.sql.compile import compile_statements, parse_script
+from headwater.sql.compile import parse_script
 
 if TYPE_CHECKING:
     from headwater.spark.jvm.session import RunningSpark
@@ -64,7 +65,7 @@ def test_a_file_brings_its_own_columns_with_what_lies_deeper(kind: str, tmp_path
     inferred = infer_files([tmp_path / f"a.{kind}"])
     assert (inferred.refused, inferred.guess.doubts) == ("", ())
     text = f"{inferred.statement};\n{inferred.question};"
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     assert [key.name for key in query.program.keys] == ["level"]
     assert query.window.range_us == 5 * MINUTE_US
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.infer.sample import FILE_BYTES_MAX
@@ -17,7 +18,6 @@ from headwater.local.look import sampling
 from headwater.local.look.infer_check import hold_against_parser
 from headwater.local.look.infer_files import infer_files
 from headwater.local.look.sampling import find_files, some_of
-from headwater.sql.compile import compile_statements
 
 if TYPE_CHECKING:
     from headwater.spark.jvm.session import RunningSpark
@@ -169,7 +169,7 @@ def test_what_is_written_compiles_with_its_question(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("ts,city,n\n" + rows)
     inferred = infer_files([tmp_path])
     text = f"{inferred.statement};\n{inferred.question};"
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     assert [key.name for key in query.program.keys] == ["city"]
 
 

@@ -5,28 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from query_kit import queries_in
 
 from headwater.local.trial.compare_results import differences
 from headwater.local.trial.results import StreamResult, WindowResult
 from headwater.plan.query import Query
 from headwater.root.said.envelope import LeftOut
-from headwater.sql.compile import compile_statements
 
-(QUERY,) = compile_statements(
+(QUERY,) = queries_in(
     "CREATE SOURCE s (ts TIMESTAMP, a STRING, x DOUBLE) "
     "WITH (format = 'csv', path = '*', time = 'ts');"
     "CREATE STREAM n AS SELECT a, count(*) AS n, sum(x) AS x FROM s "
     "GROUP BY window(ts, '1 minute'), a;",
-    root="r",
-    installer="r",
-    next_counter=1,
+    at="r",
 )
-(BARE,) = compile_statements(
+(BARE,) = queries_in(
     "CREATE SOURCE s (ts TIMESTAMP) WITH (format = 'csv', path = '*', time = 'ts');"
     "CREATE STREAM n AS SELECT count(*) AS n FROM s GROUP BY window(ts, '1 minute');",
-    root="r",
-    installer="r",
-    next_counter=1,
+    at="r",
 )
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.local.trial.infer_try import with_inferred_source
-from headwater.sql.compile import compile_statements
 
 STREAM = "CREATE STREAM s AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '1 minute');"
 OTHER = STREAM.replace("STREAM s", "STREAM t").replace("hits", "others")
@@ -25,7 +25,7 @@ def sites(tmp_path: Path) -> Path:
 
 def test_without_a_question_records_are_counted_by_time_and_by_what_tells_most(sites: Path) -> None:
     text, inferred = with_inferred_source(None, sites)
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     assert (query.source_name, inferred.name) == ("app", "app")
     assert [key.name for key in query.program.keys] == ["level"]
     assert query.window.range_us == 300 * 1_000_000
@@ -33,7 +33,7 @@ def test_without_a_question_records_are_counted_by_time_and_by_what_tells_most(s
 
 def test_a_question_over_a_source_that_is_not_declared_gets_it_under_that_name(sites: Path) -> None:
     text, inferred = with_inferred_source(STREAM, sites)
-    (query,) = compile_statements(text, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(text, at="r")
     assert query.source_name == inferred.name == "hits"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.withhold import Rehearsed
@@ -17,7 +18,6 @@ from headwater.local.trial.kept_back import KeptBack, kept_back, kept_back_lines
 from headwater.local.trial.try_query import try_query
 from headwater.plan.query import Query
 from headwater.spark.jvm.session import RunningSpark
-from headwater.sql.compile import compile_statements
 
 SOURCE = (
     "CREATE SOURCE r (word STRING, ts BIGINT) WITH (format = 'json', path = '*.json', "
@@ -35,7 +35,7 @@ def text(error: str) -> str:
 
 
 def query(error: str) -> Query:
-    (found,) = compile_statements(text(error), root="a", installer="a", next_counter=1)
+    (found,) = queries_in(text(error))
     return found
 
 
@@ -57,7 +57,7 @@ def test_windows_merge_panes_and_sites_and_the_worst_is_named() -> None:
 
 def test_of_a_threshold_it_is_said_what_its_limit_would_keep_back() -> None:
     asked = text("1").replace("error = '1'", "degrade = 'threshold(n, 5 % of total)'")
-    (found,) = compile_statements(asked, root="a", installer="a", next_counter=1)
+    (found,) = queries_in(asked)
     (first, *_) = kept_back_lines(found, KeptBack(100, 40))
     assert first == (
         "s: nothing is given up in a trial, which has no narrow link; at its limit the threshold "

@@ -6,12 +6,12 @@ import gzip
 from pathlib import Path
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.local.trial.sampled_sites import BLOCK_BYTES, Sample, sample_sites
 from headwater.local.trial.site_folders import site_folders
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 LINES = [f"2026-05-04T09:{n % 60:02d}:00Z,thing{n},{n}\n" for n in range(40_000)]
 
@@ -24,7 +24,7 @@ def queries(*, path: str = "*.csv*", header: bool = False, encoding: str = "") -
         f"WITH (format = 'csv', {options}path = '{path}', time = 'at'); "
         "CREATE STREAM one AS SELECT count(*) AS n FROM sales GROUP BY window(at, '1 hour');"
     )
-    return compile_statements(text, root="root", installer="root", next_counter=1)
+    return queries_in(text, at="root")
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_file_that_two_sources_name_is_cut_only_as_both_allow(tmp_path: Path) 
         ),
     )
     for number, text in enumerate((lines + records, records + lines)):
-        found = compile_statements(text, root="root", installer="root", next_counter=1)
+        found = queries_in(text, at="root")
         into = tmp_path / str(number)
         assert taken(tmp_path / "sites", into, Sample(0.001), found) == LINES
 
@@ -147,13 +147,11 @@ def test_records_that_begin_as_the_source_says_are_not_cut(tmp_path: Path) -> No
     folder = tmp_path / "sites" / "north"
     folder.mkdir(parents=True)
     (folder / "a.csv").write_text("".join(LINES))
-    found = compile_statements(
+    found = queries_in(
         "CREATE SOURCE a (at TIMESTAMP, rest STRING) WITH (format = 'regex', path = '*.csv', "
         r"time = 'at', pattern = r'([^,]*)(.*)', record_start = r'\d'); "
         "CREATE STREAM of_a AS SELECT count(*) AS n FROM a GROUP BY window(at, '1 hour');",
-        root="root",
-        installer="root",
-        next_counter=1,
+        at="root",
     )
     assert taken(tmp_path / "sites", tmp_path / "s", Sample(0.001), found) == LINES
 

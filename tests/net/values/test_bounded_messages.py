@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 import zstandard
-from changed_query import changed
 from fuzz import examples
+from query_kit import changed
 
 from headwater.algebra.bounds import ORDINALS_MAX
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves

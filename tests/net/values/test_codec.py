@@ -19,6 +19,7 @@ from headwater.algebra.route import Route
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
     ExtraHeld,
@@ -38,6 +39,7 @@ from headwater.net.identity.signing import KeySignatures, MemoryKeys
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.codec import _LAYOUTS, Codec
 from headwater.overlay.messages import (
+    AbsenceMessage,
     AckMessage,
     AlterMessage,
     AskInstall,
@@ -274,6 +276,20 @@ messages: st.SearchStrategy[Message] = st.one_of(
     acks.map(AckMessage),
     st.builds(CommandMessage, installs | removes, st.none() | counts),
     st.builds(AlterMessage, alters, st.none() | counts),
+    st.builds(
+        AbsenceMessage,
+        st.builds(
+            Absence,
+            query=names,
+            speaker=ordinals,
+            clock_s=moments,
+            lost=st.sets(ordinals, max_size=9).map(lambda found: tuple(sorted(found))),
+            guests=st.sets(ordinals, max_size=9).map(lambda found: tuple(sorted(found))),
+            age_s=times,
+        ),
+        routes,
+        numbers,
+    ),
     st.builds(
         CommandsKnown,
         st.lists(counts, max_size=3).map(tuple),

@@ -58,7 +58,10 @@ def acknowledged(*said: Coverage, panes: int = PANES) -> Acknowledgement:
     """By a root that has heard of all sites, and has so many panes with this each."""
     root = RootDesk(QUERY, make_roster(SITES))
     for n in range(SITES):
-        root.hear(SiteState(str(QUERY.id), n, LIFE + n, 1, first_pane=0), now_s=1.0)
+        root.hear(
+            SiteState(query=str(QUERY.id), ordinal=n, incarnation=LIFE + n, number=1, first_pane=0),
+            now_s=1.0,
+        )
     root.work(now_s=1.0)
     root.take_acks()
     for pane in range(panes):

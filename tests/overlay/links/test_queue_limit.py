@@ -7,9 +7,9 @@ from headwater.overlay.links.queue_limit import CHUNK_BYTES, FIRST_BYTES, queue_
 
 
 def drained(per_s: float, *, over_s: float) -> DrainRate:
-    rate = DrainRate().put(round(per_s * over_s) + 1, now_s=0.0)
+    rate = DrainRate().changed(round(per_s * over_s) + 1, now_s=0.0)
     for step in range(round(over_s * 10)):
-        rate = rate.left(round(per_s / 10), now_s=(step + 1) / 10)
+        rate = rate.changed(-round(per_s / 10), now_s=(step + 1) / 10)
     return rate
 
 
@@ -40,13 +40,13 @@ def test_what_sockets_swallow_does_not_make_a_link_fast() -> None:
     """Heartbeats through an empty queue, for days, and then a first burst."""
     rate = DrainRate()
     for beat in range(100_000):
-        rate = rate.put(160, now_s=2.0 * beat).left(160, now_s=2.0 * beat)
+        rate = rate.changed(160, now_s=2.0 * beat).changed(-160, now_s=2.0 * beat)
     assert limit(rate, now_s=200_000.0) < 2 * FIRST_BYTES
 
 
 def test_a_fast_link_is_open_wide_after_a_few_turns_of_the_loop() -> None:
     rate, now_s, turns = DrainRate(), 0.0, 0
     while (room := limit(rate, now_s=now_s)) < 4 << 20:
-        rate = rate.put(room, now_s=now_s).left(room, now_s=now_s + 0.002)
+        rate = rate.changed(room, now_s=now_s).changed(-room, now_s=now_s + 0.002)
         now_s, turns = now_s + 0.002, turns + 1
     assert turns < 10

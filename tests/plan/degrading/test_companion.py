@@ -8,6 +8,7 @@ from pane_kit import FULL, LEVEL
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.plan.degrading.companion import Companion, coarse_pane, fine_panes, level_fault
+from headwater.plan.degrading.degradation import OperatorKind
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query, TimeKind
 
@@ -32,9 +33,9 @@ def test_a_level_fits_its_query() -> None:
     ("level", "why"),
     [
         (replace(LEVEL, companion=Companion("other@s0#1", 1)), "is no level of"),
-        (replace(LEVEL, companion=Companion(str(FULL.id), 1, operator="shrink")), "not known"),
+        (replace(LEVEL, companion=Companion(str(FULL.id), 1, kind=OperatorKind.TOP)), "not known"),
         (replace(LEVEL, window=WindowSpec(25 * MICROS, 25 * MICROS)), "no whole number"),
-        (replace(LEVEL, window=FULL.window), "no whole number"),
+        (replace(LEVEL, window=FULL.window), "gives up nothing"),
         (replace(LEVEL, root="s1"), "another root"),
         (replace(LEVEL, sites=("s1",)), "other sites"),
         (replace(LEVEL, program=replace(LEVEL.program, partials=())), "other columns"),

@@ -259,3 +259,25 @@ def test_a_site_that_declines_the_rest_of_a_finer_pane_is_missing_and_stays_cove
     assert [one.site for one in envelope.missing] == ["s0"]
     assert not envelope.exact
     assert envelope.covered == 3
+
+
+def test_the_last_answer_lacks_no_site_that_was_in_it() -> None:
+    """More sites are in at full fidelity than were; but one of those was in by its coarse pane
+    alone, and lost the rest of its finer ones."""
+    desks = Desks()
+    desks.fine(0, now_s=31.0)
+    desks.coarse(2, now_s=31.0)
+    desks.work(41.0)
+    assert desks.level.newest(0).envelope.covered == 2
+    was = desks.rows()
+    desks.fine(2, panes=(0,), now_s=43.0)
+    desks.fine(1, now_s=44.0)
+    desks.hear(desks.level, now_s=50.0, number=9, sealed_through=1)
+    gone = Declined(1, 2, Reason.LOST)
+    for site in range(3):
+        declined = (gone,) if site == 2 else ()
+        said = state(FULL, site, of=LIFE, number=9, sealed_through=3, declined=declined)
+        desks.full.hear(said, now_s=50.0)
+    desks.work(51.0)
+    desks.work(55.0)
+    assert set(desks.rows()) >= set(was)

@@ -12,8 +12,8 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.plan.query import TimeKind
 from headwater.plan.tree import Tree
 from headwater.sim.check.check_clock import BOUND_S
+from headwater.sim.faults.clock_lies import BENT, CLOCK_LEAPS_S, ClockLies
 from headwater.sim.faults.faults import Fault, Kind
-from headwater.sim.faults.liar import BENT, CLOCK_LEAPS_S, Liar
 from headwater.sim.scenario import START_S, Scenario, draw_scenario
 from headwater.sim.tuning import Limits
 from headwater.sim.world.log import Workload
@@ -73,7 +73,7 @@ def run(
     patch: pytest.MonkeyPatch,
     look: Callable[[World], None] = lambda world: None,
 ) -> World:
-    patch.setattr(Liar, "_draw_clock_lie", lambda self: lie)
+    patch.setattr(ClockLies, "_draw", lambda self: lie)
     world = world_of(trees, lie)
     for second in range(1, int(SECONDS)):
         world.queue.at(START_S + second, look, world)
@@ -162,6 +162,6 @@ def test_the_checker_finds_a_site_that_believes_whoever_says_it_last(
         return msgspec.structs.replace(newest, is_confirmed=True, is_ready=True)
 
     monkeypatch.setattr(ClockVotes, "count", believed)
-    monkeypatch.setattr(Liar, "_draw_clock_lie", lambda self: (86_400.0, 0.0, 0.0))
+    monkeypatch.setattr(ClockLies, "_draw", lambda self: (86_400.0, 0.0, 0.0))
     outcome = world_of(FOUR, (86_400.0, 0.0, 0.0)).run()
     assert outcome.rule == "voted clocks", outcome.failure

@@ -12,17 +12,18 @@ import msgspec
 import pytest
 
 from headwater.errors import SparkDown, SparkFailed
-from headwater.spark.jvm.jvm_end import Cause, JvmEnd, end_of
-from headwater.spark.jvm.keeper import (
+from headwater.spark.jvm.jvm_end import (
+    Cause,
     JvmDied,
+    JvmEnd,
     JvmNotStarted,
     JvmReplaced,
     JvmStarted,
-    KeeperLimits,
     SparkEvent,
-    SparkKeeper,
-    Work,
+    end_of,
 )
+from headwater.spark.jvm.keeper import KeeperLimits, SparkKeeper
+from headwater.spark.jvm.lease import Work
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.jvm.vitals import Vitals
 

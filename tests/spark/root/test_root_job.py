@@ -11,7 +11,7 @@ import pytest
 
 from headwater.errors import SparkDown, SparkFailed
 from headwater.spark import end_jobs
-from headwater.spark.jvm.keeper import Work
+from headwater.spark.jvm.lease import Work
 from headwater.spark.root import root_job as module
 from headwater.spark.root.root_job import root_job
 from headwater.spark.root.root_sessions import RootSessions

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from changed_query import changed
 from pane_finisher import PaneFinisher
+from query_kit import changed
 from spark_kit import per_domain, stream
 
 from headwater.algebra.rows.types import summary_schema

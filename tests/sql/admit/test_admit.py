@@ -2,18 +2,18 @@
 
 from typing import Any
 
-import changed_query
 import msgspec
 import pytest
+import query_kit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from query_kit import queries_in
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.rows.columns import Column, FirstRows, OrderTerm, Partial
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query, Timing
 from headwater.sql.admit.admit import Policy, check_query
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE access (ts TIMESTAMP, domain STRING, bytes BIGINT, secret STRING)
@@ -25,10 +25,8 @@ CREATE STREAM ranked AS
 SELECT upper(domain) AS d, count(*) FILTER (WHERE bytes > 1) AS n, avg(bytes) AS mean FROM access
 GROUP BY window(ts, '30 seconds', '10 seconds'), d HAVING n > 1 ORDER BY max(bytes) DESC LIMIT 3;
 """
-PLAIN, RANKED = compile_statements(
-    TEXT, root="hub", installer="hub", next_counter=1, begin="earliest"
-)
-FORMER = changed_query.changed(
+PLAIN, RANKED = queries_in(TEXT, at="hub", begin="earliest")
+FORMER = query_kit.changed(
     RANKED,
     root_sql=RANKED.program.root_sql.replace("count_1", "SUM(count_1)")
     .replace("sum_2", "SUM(sum_2)")
@@ -43,7 +41,7 @@ DEEPER = "SELECT `window` FROM "
 
 
 def changed(query: Query = PLAIN, **changes: Any) -> Query:
-    return changed_query.changed(query, **changes)
+    return query_kit.changed(query, **changes)
 
 
 def rewritten(old: str, new: str, query: Query = PLAIN) -> Query:
@@ -217,24 +215,20 @@ def test_a_policy_may_refuse_installers() -> None:
 
 
 def test_a_state_query_has_a_begin_where_a_site_reads_it() -> None:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         TEXT.partition("CREATE STREAM")[0] + "CREATE STREAM s AS SELECT domain, count(*) AS n "
         "FROM access GROUP BY last_rows(5, every => '1 second'), domain;",
-        root="hub",
-        installer="hub",
-        next_counter=1,
+        at="hub",
         ends=True,
     )
     check_query(query)
     with pytest.raises(QueryRefused, match="the last 5 rows: wanted a begin"):
         check_query(query, EVERYONE)
     check_query(changed(query, begin_pane=0, end_pane=9), EVERYONE)
-    (rows,) = compile_statements(
+    (rows,) = queries_in(
         TEXT.partition("CREATE STREAM")[0] + "CREATE STREAM s AS SELECT domain FROM access "
         "GROUP BY last_rows(5, every => '1 second'), domain;",
-        root="hub",
-        installer="hub",
-        next_counter=1,
+        at="hub",
     )
     first = FirstRows(3, (OrderTerm("domain"),))
     with pytest.raises(QueryRefused, match="got the first of each pane"):

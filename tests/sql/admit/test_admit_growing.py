@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.columns import Folding
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
@@ -18,7 +18,7 @@ FROM hits GROUP BY window(ts, '10 seconds'), domain;
 
 
 def with_numbers(*numbers: int) -> Query:
-    (query,) = compile_statements(SOURCE, root="r", installer="r", next_counter=1)
+    (query,) = queries_in(SOURCE, at="r")
     folding = query.program.folding
     assert isinstance(folding, Folding)
     columns = tuple(

@@ -1,9 +1,10 @@
 """Rows and their order, as a site admits them, and what nobody admits."""
 
-import changed_query
 import msgspec
 import pytest
+import query_kit
 from msgspec import UNSET
+from query_kit import queries_in
 
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.rows.columns import FirstRows, OrderTerm
@@ -11,7 +12,6 @@ from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE access (ts TIMESTAMP, domain STRING, bytes BIGINT)
@@ -27,9 +27,7 @@ CREATE STREAM since WITH (window = '10 seconds') AS
 SELECT domain FROM access ORDER BY unix_micros(ts) - unix_micros(window.start) LIMIT 5;
 CREATE STREAM all_kinds WITH (window = '10 seconds') AS SELECT DISTINCT domain, bytes FROM access;
 """
-BAG, TOP, KINDS, SUMS, SINCE, ALL_KINDS = compile_statements(
-    TEXT, root="hub", installer="hub", next_counter=1, begin="earliest"
-)
+BAG, TOP, KINDS, SUMS, SINCE, ALL_KINDS = queries_in(TEXT, at="hub", begin="earliest")
 
 
 @pytest.mark.parametrize("query", [BAG, TOP, KINDS], ids=lambda query: query.id.name)
@@ -59,7 +57,7 @@ def test_a_plan_without_first_rows_has_the_bytes_that_it_had() -> None:
 
 def rerooted(old: str, new: str, query: Query) -> Query:
     assert old in query.program.root_sql
-    return changed_query.changed(query, root_sql=query.program.root_sql.replace(old, new))
+    return query_kit.changed(query, root_sql=query.program.root_sql.replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -69,9 +67,9 @@ def rerooted(old: str, new: str, query: Query) -> Query:
         (rerooted("LEAST(__copies, 5)", "LEAST(__copies, 9000000)", TOP), "wanted EXPLODE"),
         (rerooted("count_1 AS __copies", "domain AS __copies", BAG), "root part: wanted EXPLODE"),
         (rerooted("AS __copy", "AS copy", BAG), "got *, EXPLODE"),
-        (changed_query.changed(SUMS, first=FirstRows(3, (OrderTerm("domain"),))), "first rows"),
-        (changed_query.changed(TOP, first=FirstRows(3, (OrderTerm("domain"),))), "first rows"),
-        (changed_query.changed(KINDS, first=FirstRows(0, KINDS.program.first.order)), "first rows"),
+        (query_kit.changed(SUMS, first=FirstRows(3, (OrderTerm("domain"),))), "first rows"),
+        (query_kit.changed(TOP, first=FirstRows(3, (OrderTerm("domain"),))), "first rows"),
+        (query_kit.changed(KINDS, first=FirstRows(0, KINDS.program.first.order)), "first rows"),
     ],
 )
 def test_rows_that_the_compiler_would_not_write_are_refused(query: Query, message: str) -> None:

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-import changed_query
 import msgspec
 import pytest
+import query_kit
+from query_kit import queries_in
 
 from headwater.algebra.rows.bounded import Bound, Bounded, BoundedColumn, BoundKind
 from headwater.algebra.rows.columns import Folding
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
-from headwater.sql.compile import compile_statements
 
 TEXT = """
 CREATE SOURCE hits (ts TIMESTAMP, domain STRING, id BIGINT, status INT)
@@ -20,14 +20,14 @@ CREATE STREAM asked AS
 SELECT domain, count(DISTINCT id) AS ids, sum(DISTINCT status) AS s, count(*) AS n
 FROM hits GROUP BY window(ts, '10 seconds'), domain;
 """
-(ASKED,) = compile_statements(TEXT, root="r", installer="r", next_counter=1, begin="earliest")
+(ASKED,) = queries_in(TEXT, at="r", begin="earliest")
 FOLDING = ASKED.program.folding
 assert isinstance(FOLDING, Folding)
 IDS, STATUSES = FOLDING.columns
 
 
 def folding(**changes: Any) -> Query:
-    return changed_query.changed(ASKED, folding=msgspec.structs.replace(FOLDING, **changes))
+    return query_kit.changed(ASKED, folding=msgspec.structs.replace(FOLDING, **changes))
 
 
 def fold(**changes: Any) -> Query:
@@ -37,7 +37,7 @@ def fold(**changes: Any) -> Query:
 
 def rewritten(old: str, new: str) -> Query:
     assert old in ASKED.program.site_sql
-    return changed_query.changed(ASKED, site_sql=ASKED.program.site_sql.replace(old, new))
+    return query_kit.changed(ASKED, site_sql=ASKED.program.site_sql.replace(old, new))
 
 
 def test_what_the_compiler_writes_of_growing_states_is_admitted() -> None:
@@ -75,10 +75,10 @@ def test_rows_that_are_folded_otherwise_than_they_are_made_are_refused(
 def test_a_bound_of_a_column_that_no_answer_has_is_refused() -> None:
     near = BoundedColumn("m", Bound(BoundKind.VALUE, 0.1, 0.95))
     with pytest.raises(QueryRefused, match="bounded: wanted columns of the answer, got 'm'"):
-        check_query(changed_query.changed(ASKED, bounded=Bounded((near,))))
+        check_query(query_kit.changed(ASKED, bounded=Bounded((near,))))
 
 
 def test_names_and_a_node_set_do_not_go_together() -> None:
-    query = changed_query.changed(ASKED, node_set="eu-*", sites=("eu-1",))
+    query = query_kit.changed(ASKED, node_set="eu-*", sites=("eu-1",))
     with pytest.raises(QueryRefused, match="sites: wanted names or a node set, got both"):
         check_query(query)

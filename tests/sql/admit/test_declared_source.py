@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from changed_query import changed
+from query_kit import changed, queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource
-from headwater.sql.compile import compile_statements, parse_script
+from headwater.sql.compile import parse_script
 
 COLUMNS = "ts TIMESTAMP, site STRING, client STRING, bytes BIGINT, ok BOOLEAN"
 CSV = "format = 'csv', path = 'a.log', time = 'ts'"
@@ -29,7 +29,7 @@ def declared(options: str = CSV, columns: str = COLUMNS, **levels: str) -> Decla
 
 def asking(select: str = FREELY, options: str = CSV, columns: str = COLUMNS) -> list[Query]:
     text = f"CREATE SOURCE s ({columns}) WITH ({options}); CREATE STREAM q AS SELECT {select};"
-    return compile_statements(text, root="hub", installer="hub", next_counter=1, begin="earliest")
+    return queries_in(text, at="hub", begin="earliest")
 
 
 def refusal(query: Query, *sources: DeclaredSource) -> str:
@@ -277,9 +277,7 @@ def test_levels_hold_for_every_part_of_a_stream() -> None:
     CREATE STREAM q WITH (roots = 'a, b') AS SELECT {{}};"""
 
     def parts(select: str) -> list[Query]:
-        return compile_statements(
-            text.format(select), root="a", installer="a", next_counter=1, begin="earliest"
-        )
+        return queries_in(text.format(select), begin="earliest")
 
     own = declared(ts="aggregated")
     for query in parts(FREELY):

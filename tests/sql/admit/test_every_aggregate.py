@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.aggregates import AGGREGATES, ALL, RULES, SITE_FUNCTIONS, comoments
 from headwater.algebra.aggregates.aggregate import UnfitArguments
@@ -14,7 +15,6 @@ from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
 from headwater.sql.admit.column_levels import MANY_TO_ONE
-from headwater.sql.compile import compile_statements
 
 COLUMNS = {
     "yes": "boolean",
@@ -59,11 +59,8 @@ def calls() -> Iterator[str]:
 
 def asking(call: str) -> Query:
     select = f"SELECT {call} FILTER (WHERE yes) AS a, {call} AS b FROM r"
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {select} GROUP BY window(ts, '10 seconds');",
-        root="a",
-        installer="a",
-        next_counter=1,
+    (query,) = queries_in(
+        f"{SOURCE} CREATE STREAM s AS {select} GROUP BY window(ts, '10 seconds');"
     )
     return query
 

@@ -8,13 +8,15 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import level_fault
+from headwater.plan.degrading.companion import is_coarser, level_fault
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
 from headwater.sql.alter import merged_options, settings_with, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements, numbered, question_of
 from headwater.sql.tree.nodes import Grouped, the
+from headwater.sql.write.write_central_sql import write_central_sql
+from headwater.sql.write.write_site_sql import write_site_sql
 
 SOURCE = (
     "CREATE SOURCE log (url STRING, ts TIMESTAMP) "
@@ -93,7 +95,7 @@ def test_an_input_that_ends_has_none() -> None:
 def test_what_coarser_panes_can_not_be_had_with_is_refused(
     more: str, degrade: str, why: str
 ) -> None:
-    with pytest.raises(QueryRefused, match="coarser panes can't be had with") as refused:
+    with pytest.raises(QueryRefused, match="levels can't be had with") as refused:
         compiled(more=more, degrade=degrade)
     assert why in str(refused.value)
 
@@ -111,7 +113,7 @@ def altered(query: Query, options: str) -> Settings:
         (
             "coarsen(time, 5 s, 10 s)",
             "degrade = 'coarsen(time, 5 s)'",
-            "wanted coarsen(time, 5 seconds, 10 seconds), got coarsen(time, 5 seconds)",
+            "wanted coarsen(time, 5 s, 10 s), got coarsen(time, 5 s)",
         ),
         ("coarsen(time, 5 s)", "degrade = 'threshold(n, 5)'", "no error and no threshold"),
         ("coarsen(time, 5 s)", "degrade = 'none', error = '5'", "no error and no threshold"),
@@ -135,6 +137,90 @@ def test_levels_are_left_and_come_back_by_settings() -> None:
     assert same.follows
 
 
-def test_a_key_is_not_coarsened_yet_and_that_is_said() -> None:
-    with pytest.raises(QueryRefused, match="this version can't do that"):
-        compiled(degrade="coarsen(url, upper(url))")
+DOMAIN = 'coarsen(url, substring_index(url, "/", 1))'
+
+
+def test_a_coarser_key_is_a_query_that_shows_it_where_the_key_was() -> None:
+    full, level = compiled(degrade=DOMAIN)
+    assert level.id.name == "hits_by_coarser_url"
+    assert level.window == full.window
+    assert level.program.output == full.program.output
+    assert [one.name for one in full.program.keys] == ["url", "coarser_url"]
+    assert [one.name for one in level.program.keys] == ["url"]
+    assert "coarser" not in full.program.root_sql + full.program.central_sql, "it is not shown"
+    assert level_fault(full, level) is None
+    for one in (full, level):
+        check_query(one)
+
+
+def test_each_halving_is_a_query_that_thins_to_the_next() -> None:
+    full, *levels = compiled(degrade="sample(url, 1/4)")
+    assert [one.id.name for one in levels] == [
+        "hits_sample_of_url_1_in_2",
+        "hits_sample_of_url_1_in_4",
+    ]
+    plans = [one.stands_for for one in levels]
+    assert [plan and (plan.coarsening.halvings, plan.sampled) for plan in plans] == [
+        (1, "url"),
+        (2, "url"),
+    ]
+    assert [plan and [(t.column, t.partial) for t in plan.totals] for plan in plans] == [
+        [("n", "count_1")]
+    ] * 2
+    assert is_coarser(levels[1], levels[0])
+    assert not is_coarser(levels[0], levels[1])
+    assert {level_fault(full, one) for one in levels} == {None}
+
+
+def test_levels_of_several_operators_come_one_behind_the_other() -> None:
+    _, *levels = compiled(degrade=f"coarsen(time, 5 s, 10 s), {DOMAIN}")
+    assert [one.id.name for one in levels] == [
+        "hits_5_seconds",
+        "hits_10_seconds",
+        "hits_10_seconds_by_coarser_url",
+    ]
+    assert is_coarser(levels[2], levels[0])
+
+
+def test_a_level_of_its_own_text_is_the_same_query() -> None:
+    _, *levels = compiled(degrade=f"{DOMAIN}, coarsen(time, 5 s)")
+    for one in levels:
+        assert write_site_sql(question_of(one)) == one.program.site_sql
+        assert write_central_sql(question_of(one)) == one.program.central_sql
+
+
+def test_levels_of_keys_are_left_and_come_back_by_settings() -> None:
+    full, _ = compiled(degrade=DOMAIN)
+    left = merged_options(written_options(full.program.text), read_settings("degrade = 'none'"))
+    settings = settings_with(full, left, known_sites=("a",))
+    assert settings.degradation is None
+    back = merged_options(left, read_settings(f"degrade = '{DOMAIN}'"))
+    again = settings_with(full, back, known_sites=("a",)).degradation
+    assert again == full.degrades
+
+
+@pytest.mark.parametrize(
+    ("degrade", "why"),
+    [
+        ("coarsen(url, length(url))", "wanted string, which `url` is, got int; write CAST"),
+        ("coarsen(url, upper(url)), sample(url, 1/2)", "sample another key"),
+        ("coarsen(url, no_such(url))", "always gives the same, got `no_such`"),
+        ("sample(url, 1/512)", "at most 8 levels of time, key and sample together"),
+    ],
+)
+def test_what_a_key_can_not_have_is_refused(degrade: str, why: str) -> None:
+    with pytest.raises(QueryRefused, match="degrade") as caught:
+        compiled(degrade=degrade)
+    assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["CAST(length(url) AS DOUBLE)", "site()"])
+def test_a_key_that_may_be_equal_and_differ_has_no_levels(key: str) -> None:
+    with pytest.raises(QueryRefused, match="equal values are equal to every function"):
+        compile_statements(
+            f"{SOURCE} CREATE STREAM hits WITH (degrade = 'sample(k, 1/2)') AS "
+            f"SELECT {key} AS k, count(*) AS n FROM log GROUP BY window(ts, '1 second'), {key};",
+            root="a",
+            installer="a",
+            next_counter=7,
+        )

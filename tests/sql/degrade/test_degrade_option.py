@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.altered.settings import Settings
@@ -12,7 +13,6 @@ from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit import needs
 from headwater.sql.alter import merged_options
-from headwater.sql.compile import compile_statements
 from headwater.sql.degrade import can_be_had
 from headwater.sql.read.statements import Option
 
@@ -32,12 +32,9 @@ def all_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
 def compiled(
     degrade: str, *, length: str = "1 second", shown: str = "count(*) AS hits", more: str = ""
 ) -> Query:
-    query, *_ = compile_statements(
+    query, *_ = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (degrade = '{degrade}') AS "
-        f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '{length}'){more};",
-        root="a",
-        installer="a",
-        next_counter=1,
+        f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '{length}'){more};"
     )
     return query
 
@@ -52,9 +49,12 @@ def test_all_levels_of_all_operators_are_read_in_order() -> None:
         ("coarsen time", (5e6, 10e6), ""),
         ("sample", (1 / 2,), "url"),
     ]
-    assert operators(compiled("threshold(hits, 1 % of total), sample(url, 1/16)")) == [
+    assert operators(compiled("threshold(hits, 1 % of total), top(9, hits)")) == [
         ("threshold", (1 / 64, 1 / 16, 1 / 4, 1.0), "hits"),
-        ("sample", (1 / 2, 1 / 4, 1 / 8, 1 / 16), "url"),
+        ("top", (9.0,), "hits"),
+    ]
+    assert operators(compiled("sample(url, 1/16)")) == [
+        ("sample", (1 / 2, 1 / 4, 1 / 8, 1 / 16), "url")
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.errors import QueryRefused
@@ -10,7 +11,6 @@ from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
 from headwater.sql.alter import merged_options, settings_with, written_options
 from headwater.sql.alter_statement import read_settings
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -20,12 +20,9 @@ SOURCE = (
 
 
 def compiled(options: str, shown: str = "count(*) AS hits", having: str = "") -> Query:
-    (query, *_) = compile_statements(
+    (query, *_) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
-        f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '2 seconds'){having};",
-        root="a",
-        installer="a",
-        next_counter=1,
+        f"SELECT url, {shown} FROM r GROUP BY url, window(ts, '2 seconds'){having};"
     )
     return query
 

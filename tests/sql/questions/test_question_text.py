@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import ConfigurationError
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 from headwater.sql.questions.asking import question_query
 from headwater.sql.questions.question_text import NOW_SLACK_US, Stretch, stretch_of
 
@@ -20,9 +20,7 @@ def since(length_s: float, *, pane_s: int = 10) -> Stretch:
 
 
 def compiled(text: str) -> list[Query]:
-    return compile_statements(
-        SOURCE + text, root="home", installer="home", next_counter=1, now_us=NOW_US
-    )
+    return queries_in(SOURCE + text, at="home", now_us=NOW_US)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 from headwater.sql.questions.subsume import subsume, why_not
 
 SOURCE = """
@@ -27,12 +27,8 @@ KEPT = "FROM requests WHERE domain IS NOT NULL AND (bytes > 0)"
 
 def compiled(select: str, *, options: str = "", source: str = SOURCE) -> Query:
     options = f"WITH ({options})" if options else ""
-    (query,) = compile_statements(
-        f"{source} CREATE STREAM s {options} AS {select};",
-        root="home",
-        installer="home",
-        next_counter=1,
-        now_us=NOW_US,
+    (query,) = queries_in(
+        f"{source} CREATE STREAM s {options} AS {select};", at="home", now_us=NOW_US
     )
     return query
 
@@ -133,12 +129,10 @@ def test_streams_whose_panes_are_of_another_kind_are_not_asked(stream: Query, mi
 
 
 def test_the_levels_of_a_stream_are_not_asked_for_most_of_their_panes_are_empty() -> None:
-    full, level = compile_statements(
+    full, level = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (degrade = 'coarsen(time, 30 s)') AS "
         "SELECT domain, count(*) AS n FROM requests GROUP BY window(at, '10 seconds'), domain;",
-        root="home",
-        installer="home",
-        next_counter=1,
+        at="home",
         now_us=NOW_US,
     )
     question = asked("SELECT count(*) FROM requests")

@@ -2,10 +2,10 @@
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 SOURCE = (
     "CREATE SOURCE r (word STRING, ts TIMESTAMP) "
@@ -14,12 +14,9 @@ SOURCE = (
 
 
 def compiled(options: str, *, ends: bool = False) -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         "SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '10 seconds');",
-        root="a",
-        installer="a",
-        next_counter=1,
         ends=ends,
     )
     return query

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.remainders.tolerance import Finally
@@ -12,7 +13,6 @@ from headwater.local.trial.demand_lines import demand_lines
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import FIDELITY, RANDOM
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -23,12 +23,9 @@ SLIDING = "'10 seconds', '1 second'"
 
 
 def compiled(options: str, window: str = SLIDING, *, ends: bool = False) -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
         f"SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, {window});",
-        root="a",
-        installer="a",
-        next_counter=1,
         ends=ends,
     )
     return query
@@ -126,14 +123,11 @@ def test_who_does_not_know_of_chance_declines() -> None:
 
 
 def test_counts_and_sums_are_scaled_and_nothing_else_is() -> None:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH (fidelity = 'area 40 %, random') AS "
         "SELECT word, count(*) AS n, sum(length(word)) AS size, count_if(word > 'm') AS late, "
         "avg(length(word)) AS mean, max(word) AS last, count(DISTINCT word) AS words, "
-        f"count(*) + 1 AS more FROM r GROUP BY word, window(ts, {SLIDING});",
-        root="a",
-        installer="a",
-        next_counter=1,
+        f"count(*) + 1 AS more FROM r GROUP BY word, window(ts, {SLIDING});"
     )
     assert query.demanded is not None
     assert query.demanded.scaled_columns == ("n", "size", "late")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import KEEP_S_MAX, Query
-from headwater.sql.compile import compile_statements
 
 SOURCE = (
     "CREATE SOURCE r (word STRING, ts TIMESTAMP) "
@@ -17,12 +17,9 @@ SOURCE = (
 
 
 def compiled(options: str) -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
-        "SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '10 seconds');",
-        root="a",
-        installer="a",
-        next_counter=1,
+        "SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '10 seconds');"
     )
     return query
 

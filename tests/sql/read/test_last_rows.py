@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.panes import WindowSpec
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import Policy, check_query
-from headwater.sql.compile import compile_statements
 from headwater.sql.validate.validate import validate
 from headwater.sql.write.explain import explain
 
@@ -34,9 +34,7 @@ def statement(
 
 
 def compiled(text: str, *, ends: bool = False, begin: str = "now") -> Query:
-    (query,) = compile_statements(
-        text, root="hub", installer="hub", next_counter=1, now_us=NOW_US, ends=ends, begin=begin
-    )
+    (query,) = queries_in(text, at="hub", now_us=NOW_US, ends=ends, begin=begin)
     return query
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from changed_query import changed
+from query_kit import changed, queries_in
 
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.algebra.rows.columns import Column
@@ -13,7 +13,7 @@ from headwater.plan.query import Query
 from headwater.plan.sources.column_names import path_steps, path_text
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import Policy, check_query
-from headwater.sql.compile import compile_statements, parse_script
+from headwater.sql.compile import parse_script
 from headwater.sql.types.declared_types import declared_type, element_type, field_types
 
 JSON = "format = 'json', path = '*.json'"
@@ -30,7 +30,7 @@ def source_of(columns: str, options: str = f"{JSON}, time = 'ts'") -> Source:
 
 def query_of(columns: str, select: str, options: str = f"{JSON}, time = 'ts'") -> Query:
     text = f"{source_text(columns, options)}; CREATE STREAM q AS {select}"
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    (query,) = queries_in(text)
     return query
 
 

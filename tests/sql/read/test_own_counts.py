@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.windows.sequence_grid import BYTE, ROW, SequenceGrid
@@ -13,7 +14,6 @@ from headwater.plan.query import Query
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = """CREATE SOURCE wal (lsn BIGINT, ts TIMESTAMP, kind STRING)
@@ -30,11 +30,9 @@ def compiled(
 ) -> Query:
     options = f"WITH ({options}) " if options else ""
     select = f"SELECT kind, count(*) AS n FROM wal WHERE lsn > 5 GROUP BY {grid}, kind"
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE.format(format=format)}CREATE STREAM writes {options}AS {select};",
-        root="hub",
-        installer="hub",
-        next_counter=1,
+        at="hub",
         now_us=10**15,
         ends=ends,
     )

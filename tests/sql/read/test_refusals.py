@@ -1,9 +1,9 @@
 """What can't be run is refused with the place, the reason, and what can be done instead."""
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
-from headwater.sql.compile import compile_statements
 
 SOURCE = """\
 CREATE SOURCE access (ts TIMESTAMP, domain STRING, status INT, bytes BIGINT, ms DOUBLE,
@@ -15,9 +15,7 @@ W = "GROUP BY window(ts, '10s')"
 
 def refused(text: str) -> str:
     with pytest.raises(QueryRefused) as caught:
-        compile_statements(
-            text, root="hub", installer="hub", next_counter=1, known_sites=("hub", "paris")
-        )
+        queries_in(text, at="hub", known_sites=("hub", "paris"))
     return str(caught.value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, SequenceGrid
 from headwater.errors import QueryRefused
@@ -12,7 +13,6 @@ from headwater.plan.query import Query
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
 from headwater.sql.admit.declared_source import DeclaredSource
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = """CREATE SOURCE wal (lsn BIGINT, ts TIMESTAMP, kind STRING)
@@ -23,13 +23,8 @@ SELECT = "SELECT kind, count(*) AS n FROM wal GROUP BY sequence_window(lsn, 100,
 
 def compiled(options: str = "", *, ends: bool = False) -> Query:
     options = f"WITH ({options}) " if options else ""
-    (query,) = compile_statements(
-        f"{SOURCE}CREATE STREAM writes {options}AS {SELECT};",
-        root="hub",
-        installer="hub",
-        next_counter=1,
-        now_us=10**15,
-        ends=ends,
+    (query,) = queries_in(
+        f"{SOURCE}CREATE STREAM writes {options}AS {SELECT};", at="hub", now_us=10**15, ends=ends
     )
     return query
 

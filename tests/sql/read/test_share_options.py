@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.altered.link_share import EVEN, LinkShare
@@ -12,7 +13,6 @@ from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import BUDGET
 from headwater.sql.alter import settings_with
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -22,12 +22,9 @@ SOURCE = (
 
 
 def compiled(options: str, length: str = "10 seconds") -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s WITH ({options}) AS "
-        f"SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '{length}');",
-        root="a",
-        installer="a",
-        next_counter=1,
+        f"SELECT word, count(*) AS n FROM r GROUP BY word, window(ts, '{length}');"
     )
     return query
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from changed_query import changed
 from msgspec import UNSET
+from query_kit import changed, queries_in
 
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.errors import ConfigurationError, QueryRefused
@@ -13,7 +13,6 @@ from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.sql.admit.admit import Policy, check_query
 from headwater.sql.admit.column_levels import Level
-from headwater.sql.compile import compile_statements
 
 
 def source_text(columns: str, options: str) -> str:
@@ -23,7 +22,7 @@ def source_text(columns: str, options: str) -> str:
 def query_of(columns: str, options: str, *, window: str = "event_time", item: str = "") -> Query:
     select = f"SELECT {item or 'count(*) AS n'} FROM s GROUP BY window({window}, '1 minute')"
     text = f"{source_text(columns, options)}; CREATE STREAM q AS {select}"
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    (query,) = queries_in(text)
     return query
 
 

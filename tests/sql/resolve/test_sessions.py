@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.windows.sessions import Sessions
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, user STRING, bytes BIGINT)
@@ -18,7 +18,7 @@ SELECT = "SELECT user, count(*) AS n FROM hits GROUP BY session_window(ts, '1 mi
 
 def compiled(select: str = SELECT, options: str = "") -> Query:
     text = f"{SOURCE} CREATE STREAM s {options} AS {select};"
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, now_us=0)
+    (query,) = queries_in(text, now_us=0)
     return query
 
 

@@ -2,13 +2,13 @@
 
 import msgspec
 import pytest
+from query_kit import queries_in
 
 from headwater.algebra.rows.bounded import BoundKind
 from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.admit import check_query
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -18,12 +18,9 @@ SOURCE = (
 
 
 def asking(items: str, rest: str = "") -> Query:
-    (query,) = compile_statements(
+    (query,) = queries_in(
         f"{SOURCE} CREATE STREAM s AS SELECT {items} FROM hits "
-        f"GROUP BY window(ts, '10 seconds'), ms {rest};",
-        root="a",
-        installer="a",
-        next_counter=1,
+        f"GROUP BY window(ts, '10 seconds'), ms {rest};"
     )
     return query
 

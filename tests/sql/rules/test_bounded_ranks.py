@@ -1,9 +1,9 @@
 """Approximate never passes for exact: a rank by a bounded column is bounded, and what it cuts."""
 
 import pytest
+from query_kit import queries_in
 
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements
 
 SOURCE = """
 CREATE SOURCE access (ts TIMESTAMP, domain STRING, user STRING)
@@ -17,13 +17,7 @@ RANK = "row_number() OVER (PARTITION BY window ORDER BY {by})"
 
 
 def compiled(select: str) -> Query:
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {select};",
-        root="hub",
-        installer="hub",
-        next_counter=1,
-        begin="earliest",
-    )
+    (query,) = queries_in(f"{SOURCE} CREATE STREAM s AS {select};", at="hub", begin="earliest")
     return query
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import changed_query
 import msgspec
 import pytest
+import query_kit
 
 from headwater.errors import QueryRefused
 from headwater.plan.part import PARTS_MAX, Part
@@ -52,7 +52,7 @@ def test_a_stream_with_three_roots_is_three_queries() -> None:
 def test_parts_differ_in_who_answers_and_in_which_groups_and_in_nothing_else() -> None:
     queries = parts()
     alike = {"id": None, "root": "", "part": None, "site_sql": "", "central_sql": ""}
-    (same,) = {msgspec.json.encode(changed_query.changed(q, **alike)) for q in queries}
+    (same,) = {msgspec.json.encode(query_kit.changed(q, **alike)) for q in queries}
     assert same
     assert len({query.program.site_sql for query in queries}) == 3
 
@@ -162,7 +162,7 @@ BELONGS = " AND PMOD(XXHASH64(domain, status), 3) = 1"
 
 
 def changed(**changes: Any) -> Query:
-    return changed_query.changed(PART, **changes)
+    return query_kit.changed(PART, **changes)
 
 
 def divided(by: str) -> Query:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec import UNSET
+from query_kit import queries_in
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
@@ -18,7 +19,6 @@ from headwater.errors import QueryRefused
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import ERROR, ERROR_MEANINGS
-from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -42,7 +42,7 @@ def compiled(
     call = select or f"sum({summed}) AS b"
     select = SELECT.replace("sum(greatest(bytes, 0)) AS b", call)
     text = f"{SOURCE} CREATE STREAM s WITH ({options}) AS {select} {rest}"
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, known_sites=sites)
+    (query,) = queries_in(text, known_sites=sites)
     return query
 
 
@@ -211,9 +211,7 @@ def asked(column: str, error: str, *, rest: str = "") -> Query:
         f"SELECT domain, count(*) AS hits, {column} FROM access "
         f"GROUP BY window(ts, '1 minute'), domain {rest}"
     )
-    (query,) = compile_statements(
-        text, root="a", installer="a", next_counter=1, known_sites=("a", "b")
-    )
+    (query,) = queries_in(text, known_sites=("a", "b"))
     return query
 
 
@@ -262,7 +260,7 @@ def test_beside_a_sketch_sites_count_the_records_in_it(call: str, error: str) ->
 def test_without_an_error_nothing_is_counted_beside_a_sketch() -> None:
     text = f"""{MORE} CREATE STREAM s AS SELECT domain, approx_count_distinct(user) AS c FROM access
         GROUP BY window(ts, '1 minute'), domain"""
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1)
+    (query,) = queries_in(text)
     assert len(query.program.partials) == 1
 
 

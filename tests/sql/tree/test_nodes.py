@@ -14,17 +14,15 @@ from headwater.sql.rules.deal_out_groups import deal_out_groups
 from headwater.sql.rules.keep_what_has_a_time import keep_what_has_a_time
 from headwater.sql.rules.order_by_columns import order_by_columns
 from headwater.sql.rules.split_aggregates import split_aggregates
+from headwater.sql.tree.items import Item, Key, Term
 from headwater.sql.tree.nodes import (
     Grouped,
-    Item,
     Kept,
-    Key,
     Node,
     Ordered,
     Records,
     Shown,
     Split,
-    Term,
     one,
     rewrite,
     the,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.sources.time_patterns import pattern_fault
-from headwater.sql.compile import compile_statements
 from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import parse_expression
 from headwater.sql.types.literal_checks import check_literals
@@ -131,4 +131,4 @@ def test_a_source_whose_times_cannot_be_read_is_refused(option: str) -> None:
     CREATE STREAM n AS SELECT count(*) AS n FROM hits GROUP BY window(ts, '5 seconds');
     """
     with pytest.raises(QueryRefused, match="'Y' is no letter of a pattern"):
-        compile_statements(text, root="oslo", installer="oslo", next_counter=1)
+        queries_in(text, at="oslo")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from query_kit import queries_in
 
 from headwater.errors import QueryRefused
-from headwater.sql.compile import compile_statements
 from headwater.sql.validate.finding import Severity
 from headwater.sql.validate.validate import all_faults, validate
 
@@ -188,7 +188,7 @@ WARNED = {
 def test_what_is_probably_wrong_is_a_warning(what: str) -> None:
     select, place, said = WARNED[what]
     text = f"{SOURCE}CREATE STREAM s AS {select};"
-    compile_statements(text, root="a", installer="a", next_counter=1)
+    queries_in(text)
     (only,) = validate(text)
     assert only.severity is Severity.WARNING
     assert said in only.message
@@ -217,7 +217,7 @@ def test_a_source_that_nobody_reads_is_a_warning() -> None:
 def test_a_refusal_names_the_other_faults_too() -> None:
     text = f"{SOURCE}CREATE STREAM s AS SELECT a, b FROM access GROUP BY window(ts, '1 minute');"
     with pytest.raises(QueryRefused) as refused:
-        compile_statements(text, root="a", installer="a", next_counter=1)
+        queries_in(text)
     assert "2 faults" in str(all_faults(text, refused.value))
     assert "no column `b`" in str(all_faults(text, refused.value))
 

@@ -1,3 +1,5 @@
+from query_kit import queries_in
+
 from headwater.sql.compile import compile_statements
 from headwater.sql.write.explain import explain
 
@@ -61,7 +63,7 @@ def test_a_plan_says_what_runs_where_and_what_travels() -> None:
 
 def test_a_query_over_everything_says_so() -> None:
     text = TEXT.replace(", sites = 'paris, oslo'", "").replace(", lateness = '1h'", "")
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, begin="earliest")
+    (query,) = queries_in(text, begin="earliest")
     assert "site    every site with data" in explain(query)
     assert "begin   the earliest record" in explain(query)
     assert "seals it when the site's retention is over" in explain(query)
@@ -71,7 +73,7 @@ def test_a_plan_says_how_windows_are_built() -> None:
     def building(columns: str, window: str) -> str:
         text = TEXT.replace("'30 seconds', '20 seconds', '5 seconds'", window)
         text = text.replace("avg(bytes)", columns)
-        (query,) = compile_statements(text, root="a", installer="a", next_counter=1, now_us=0)
+        (query,) = queries_in(text, now_us=0)
         return explain(query)
 
     assert "from the one before" in building("sum(bytes)", "'1 hour', '10 seconds'")
@@ -83,6 +85,6 @@ def test_a_plan_says_that_it_puts_sessions_together() -> None:
     text = TEXT.replace(
         "window(ts, '30 seconds', '20 seconds', '5 seconds')", "session_window(ts, '1 minute')"
     )
-    (query,) = compile_statements(text, root="a", installer="a", next_counter=1, now_us=0)
+    (query,) = queries_in(text, now_us=0)
     assert "puts sessions of up to 12 minutes together" in explain(query)
     assert "15 a window" in explain(query)

@@ -1,9 +1,10 @@
 """The SQL that judges groups: what it keeps of the root part, and what it wraps."""
 
 import pytest
+from query_kit import queries_in
 
 from headwater.plan.query import Query
-from headwater.sql.compile import compile_statements, question_of
+from headwater.sql.compile import question_of
 from headwater.sql.read.sql_text import parse
 from headwater.sql.write.judge_groups import (
     NotJudged,
@@ -19,9 +20,7 @@ WITH (format = 'csv', path = '*.csv', time = 'ts');
 
 
 def compiled(select: str) -> Query:
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {select};", root="r", installer="r", next_counter=1
-    )
+    (query,) = queries_in(f"{SOURCE} CREATE STREAM s AS {select};", at="r")
     return query
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from edge_site import EdgeSite
+from query_kit import queries_in
 from store_kit import QUERY, CubeUser, counts_of
 
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.words.site_state import Declined, Reason
-from headwater.sql.compile import compile_statements
 from headwater.store.cube.retention import RetentionConfig
 from headwater.store.cube.row_limit import RowLimit
 
@@ -126,9 +126,7 @@ def test_other_panes_and_other_queries_are_not_touched(limited: CubeUser) -> Non
 def test_values_and_rows_have_the_limit_of_the_configuration_and_groups_have_none(
     select: str, instead: str | None
 ) -> None:
-    (query,) = compile_statements(
-        f"{SOURCE} CREATE STREAM s AS {select};", root="a", installer="a", next_counter=1
-    )
+    (query,) = queries_in(f"{SOURCE} CREATE STREAM s AS {select};")
     book = QueryBook(growing_rows_max=7)
     book.add(query)
     limit = book.row_limit(str(query.id))

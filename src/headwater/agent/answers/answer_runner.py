@@ -23,7 +23,8 @@ import pyarrow as pa
 import structlog
 
 from headwater.agent.answers.bag_groups import unfolded_bytes
-from headwater.agent.answers.large_answers import LargeAnswers
+from headwater.agent.answers.large_answers import FinishedFiles, LargeAnswers
+from headwater.agent.answers.sample_totals import estimates_of
 from headwater.agent.answers.uncertain import with_uncertain
 from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
@@ -36,6 +37,7 @@ from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer, WindowAnswered
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.sampled import Estimate
 from headwater.spark.root.bad_groups import Finished, GroupFinisher
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.rows.handover import QUICK_BYTES_MAX
@@ -171,8 +173,8 @@ class AnswerRunner:
         except PaneIsLarge:
             with self._spark.handover.folder() as folder:
                 large = self._large.finish(query, answer, folder)
-                return self._publish(query, answer, large.rows, large.left_out)
-        return self._publish(query, answer, finished.rows, finished.left_out)
+                return self._publish(query, answer, large)
+        return self._publish(query, answer, finished)
 
     def _windows(self, query: Query, answer: Answer) -> dict[int, Stamps]:
         """By which panes the windows that have rows are made of."""
@@ -209,19 +211,19 @@ class AnswerRunner:
         return of
 
     def _publish(
-        self,
-        query: Query,
-        answer: Answer,
-        rows: Mapping[int, pa.Table | RowPieces],
-        left_out: LeftOuts,
+        self, query: Query, answer: Answer, made: Finished | FinishedFiles
     ) -> tuple[int, LeftOuts]:
+        rows: Mapping[int, pa.Table | RowPieces] = made.rows
+        left_out, estimates = made.left_out, made.estimates
         answered = [
             WindowAnswered(
                 request.window,
                 request.revision,
                 answer.kept_through,
                 with_uncertain(
-                    request.envelope.without(left_out.get(request.window, LeftOut())),
+                    request.envelope.without(left_out.get(request.window, LeftOut())).estimating(
+                        estimates.get(request.window, ())
+                    ),
                     rows.get(request.window),
                 ),
             )
@@ -237,6 +239,7 @@ class Known(NamedTuple):
     stamps: Stamps
     rows: pa.Table | None
     left_out: LeftOut | None
+    estimates: tuple[Estimate, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -276,13 +279,19 @@ class FinishedRows:
         }
         made = self._groups.finish(query, filled) if filled else Finished()
         made = msgspec.structs.replace(made, rows=self._taken_over(query, made.rows))
+        kept: dict[int, Known] = {}
         with self._lock:
             for window, stamps in fresh.items():
-                one = Known(stamps, made.rows.get(window), made.left_out.get(window))
+                rows, left = made.rows.get(window), made.left_out.get(window)
+                level = query.stands_for
+                totals = () if level is None else estimates_of(level, groups[window].merged)
+                one = Known(stamps, rows, left, totals)
+                kept[window] = one
                 self._keep((str(query.id), window), one)
         rows = {window: one.rows for window, one in known.items() if one.rows is not None}
         left_out = {w: one.left_out for w, one in known.items() if one.left_out is not None}
-        return Finished({**made.rows, **rows}, {**made.left_out, **left_out})
+        estimates = {w: one.estimates for w, one in (known | kept).items() if one.estimates}
+        return Finished({**made.rows, **rows}, {**made.left_out, **left_out}, estimates)
 
     def _taken_over(self, query: Query, made: Mapping[int, pa.Table]) -> dict[int, pa.Table]:
         """*Rounding is no change*: doubles as the former revision has them, while it is known."""

@@ -16,7 +16,14 @@ import msgspec
 import pyarrow as pa
 
 from headwater.agent.answers.merge_in_shares import merge_in_shares
-from headwater.agent.answers.window_groups import WindowGroups, groups_maker, is_built_up, pieces_of
+from headwater.agent.answers.sample_totals import totals_of
+from headwater.agent.answers.window_groups import (
+    WindowGroups,
+    at_level_of,
+    groups_maker,
+    is_built_up,
+    pieces_of,
+)
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.errors import GroupFailed, PaneIsLarge
@@ -24,6 +31,7 @@ from headwater.node.effects import Answer
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer
 from headwater.root.said.envelope import LeftOut
+from headwater.root.said.sampled import Estimate
 from headwater.spark.root.bad_groups import GroupFinisher, overflowing
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.root.window_files import WindowFiles
@@ -39,6 +47,8 @@ class FinishedFiles(msgspec.Struct, frozen=True):
 
     rows: Mapping[int, RowPieces] = {}
     left_out: Mapping[int, LeftOut] = {}
+    estimates: Mapping[int, tuple[Estimate, ...]] = {}
+    """Of samples."""
 
 
 class LargeAnswers:
@@ -56,6 +66,7 @@ class LargeAnswers:
         """The rows of all windows that have any, in files below ``folder``."""
         rows: dict[int, RowPieces] = {}
         left_out: dict[int, LeftOut] = {}
+        estimates: dict[int, tuple[Estimate, ...]] = {}
         waiting = [request for request in answer.requests if request.panes]
         number = 0
         while waiting:
@@ -63,7 +74,7 @@ class LargeAnswers:
             job = folder / str(number)
             job.mkdir()
             with WindowFiles(query, job) as files:
-                taken = self._written(query, answer, waiting, files, folder)
+                taken = self._written(query, answer, waiting, files, folder, estimates)
             waiting = waiting[len(taken) :]
             try:
                 rows |= self._spark.finish_files(query, files, folder / f"{number}-rows")
@@ -75,7 +86,7 @@ class LargeAnswers:
                         rows |= found
                         left_out |= out
             files.remove()
-        return FinishedFiles(rows, left_out)
+        return FinishedFiles(rows, left_out, estimates)
 
     def _written(
         self,
@@ -84,6 +95,7 @@ class LargeAnswers:
         waiting: Sequence[WindowAnswer],
         files: WindowFiles,
         folder: Path,
+        estimates: dict[int, tuple[Estimate, ...]],
     ) -> dict[int, LeftOut]:
         """The windows whose groups are in the files now: those that fit, and at least one. With
         the groups that overflow, which are in no file."""
@@ -93,10 +105,14 @@ class LargeAnswers:
         for request in waiting:
             if taken and files.bytes > JOB_BYTES_MAX:
                 break
-            taken[request.window] = LeftOut()
+            taken[request.window], totals = LeftOut(), totals_of(query)
             for groups in self._merged(query, answer, request, shares):
                 files.add(request.window, groups.merged)
                 taken[request.window] += overflowing(groups)
+                if totals is not None:
+                    totals.add(groups.merged)
+            if totals is not None:
+                estimates[request.window] = totals.estimates()
         return taken
 
     def _merged(
@@ -114,9 +130,8 @@ class LargeAnswers:
     def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
         for one in pieces_of(query, answer, request):
             for pane in one.panes:
-                yield from self._ledger.rows.pane_parts(
-                    one.query, pane, kept_through=one.kept_through
-                )
+                parts = self._ledger.rows.pane_parts(one.query, pane, kept_through=one.kept_through)
+                yield from (at_level_of(query, one, part) for part in parts)
 
     def _searched(
         self, query: Query, answer: Answer, request: WindowAnswer, folder: Path

@@ -75,6 +75,12 @@ def pieces_of(query: Query, answer: Answer, request: WindowAnswer) -> tuple[Piec
     return request.pieces or (own,)
 
 
+def at_level_of(query: Query, of: Pieces, rows: pa.Table) -> pa.Table:
+    """Rows of a finer series as the level has them."""
+    level = query.stands_for
+    return rows if level is None or of.query == str(query.id) else level.coarsening.rows(rows)
+
+
 class WindowGroups:
     """Safe to use from several threads, for different queries."""
 
@@ -107,7 +113,7 @@ class WindowGroups:
         rows = []
         for one in pieces_of(query, answer, request):
             panes = LedgerPanes(self._ledger, one.query, kept_through=one.kept_through)
-            rows += [panes.rows(pane) for pane in one.panes]
+            rows += [at_level_of(query, one, panes.rows(pane)) for pane in one.panes]
         return BagGroups(query).groups(rows)
 
     def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:

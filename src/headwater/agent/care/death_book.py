@@ -21,7 +21,8 @@ import msgspec
 import structlog
 
 from headwater.errors import StoreError
-from headwater.spark.jvm.keeper import BATCH, ROOT_PART, JvmDied, Work
+from headwater.spark.jvm.jvm_end import JvmDied
+from headwater.spark.jvm.lease import BATCH, ROOT_PART, Work
 from headwater.store.disk import Disk, explained
 
 log = structlog.get_logger()

@@ -20,8 +20,8 @@ from headwater.agent.view.site_lines import sending_by_query
 from headwater.agent.view.unwanted_text import unwanted_text
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.algebra.words.remark import SiteRemark, remarks_line
+from headwater.algebra.words.site_state import RUNNING
 from headwater.edge.progress import Backlog
-from headwater.edge.record import RUNNING
 from headwater.overlay.links.query_spending import QuerySpent
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query

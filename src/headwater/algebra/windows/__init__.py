@@ -1,4 +1,4 @@
-"""Windows made of many panes, at a cost that hardly depends on their number.
+"""Windows made of many panes, at a cost that hardly depends on their number; and of coarser rows.
 
-Open ``sliding_window`` first.
+Open ``sliding_window`` first; ``coarsening`` is what the rows of a level are.
 """

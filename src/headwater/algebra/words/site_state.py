@@ -30,6 +30,11 @@ FOREVER = PANE_MAX
 """A pane number beyond all panes: what an input that has ended is sealed through."""
 
 
+RUNNING = "running"
+REFUSED = "refused"
+SUSPENDED = "suspended"
+
+
 class Reason(StrEnum):
     """Why a pane will never come (declined), or not now (deferred)."""
 
@@ -164,16 +169,13 @@ def flush_s(level: int) -> float:
     return 2.0 ** (level - _FLUSH_HALVES) if level else 0.0
 
 
-class SiteState(msgspec.Struct, frozen=True):
-    """One site's word on one query. ``number`` rises with every change."""
+class SiteFacts(msgspec.Struct, frozen=True):
+    """What a site knows of a query, and its root must know."""
 
-    query: str
-    ordinal: int
-    incarnation: int
-    number: int
-    first_pane: int | None
-    """The first pane it answers for; earlier ones are declined. None: not installed (refused)."""
-    status: str = "running"
+    first_pane: int | None = None
+    """The first pane it answers for; earlier ones are declined. ``-FOREVER``: from the earliest
+    record on; None: not installed (refused)."""
+    status: str = RUNNING
     """running, refused, suspended: with ``message`` for people."""
     message: str = ""
     catching_up: bool = False
@@ -187,10 +189,6 @@ class SiteState(msgspec.Struct, frozen=True):
     declined: tuple[Declined, ...] = ()
     damaged: Ranges = ()
     """Panes whose input bytes were lost: they are never exact."""
-    counts: tuple[tuple[int, int], ...] = ()
-    """(pane, updates) of panes with updates beyond their first close, until the root has them, and
-    of such as were closed empty or can't be exact, until it is done: what an acknowledgement's bit
-    alone does not speak of."""
     tally: Tally = Tally()
     offset_s: float | None = None
     """How far the root's steady clock was ahead of the site's wall clock when it last said
@@ -198,10 +196,30 @@ class SiteState(msgspec.Struct, frozen=True):
     root_incarnation: int = 0
     """The highest life of the root that the site has heard of. A root that is told of a higher one
     than its own has lost its ledger, and its clock: it takes one above."""
-    unread: Unread = Unread()
-    """As the newest look at the source found it; told as seldom as the tally."""
     alarms: tuple[Alarm, ...] = ()
     """What the site has found to be wrong with its panes; each until the root has greeted it."""
+    settings: tuple[tuple[int, int], ...] = ()
+    """By which settings of the query it goes: (number, from which pane on), by number. Before them,
+    and where it says nothing, by those of the install."""
+    deferred: Ranges = ()
+    """Panes that it has closed at a coarser level: their own updates follow when there is room."""
+    degraded: tuple[Degraded, ...] = ()
+    """From which panes on it has given up how much, and why, by pane."""
+
+
+class SiteState(SiteFacts, frozen=True, kw_only=True):
+    """One site's word on one query. ``number`` rises with every change."""
+
+    query: str
+    ordinal: int
+    incarnation: int
+    number: int
+    counts: tuple[tuple[int, int], ...] = ()
+    """(pane, updates) of panes with updates beyond their first close, until the root has them, and
+    of such as were closed empty or can't be exact, until it is done: what an acknowledgement's bit
+    alone does not speak of."""
+    unread: Unread = Unread()
+    """As the newest look at the source found it; told as seldom as the tally."""
     is_clock_unconfirmed: bool = False
     """By age: fewer than three neighbours agree on the root's clock as the site takes it, and one
     who lies may have moved its records."""
@@ -212,15 +230,8 @@ class SiteState(msgspec.Struct, frozen=True):
     """What the root has asked for: where the digest of a range differs."""
     remarks: tuple[Remark, ...] = ()
     """About its input, as it is now; told as seldom as the tally."""
-    settings: tuple[tuple[int, int], ...] = ()
-    """By which settings of the query it goes: (number, from which pane on), by number. Before them,
-    and where it says nothing, by those of the install."""
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
-    deferred: Ranges = ()
-    """Panes that it has closed at a coarser level: their own updates follow when there is room."""
-    degraded: tuple[Degraded, ...] = ()
-    """From which panes on it has given up how much, and why, by pane."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -84,7 +84,7 @@ def try_files(
     from headwater.cli.show.reading_report import reading_report
     from headwater.local.free_memory import checked_heap, heap_for_a_run
     from headwater.local.trial.demand_lines import demand_lines
-    from headwater.local.trial.kept_back import kept_back_lines
+    from headwater.local.trial.kept_back import kept_back_lines, level_lines
 
     log_warnings_only()
     form = _form(output, out)
@@ -119,7 +119,7 @@ def try_files(
         if result.kept_back is not None:
             for line in kept_back_lines(result.query, result.kept_back):
                 say(line)
-        for line in demand_lines(result.query):
+        for line in (*demand_lines(result.query), *level_lines(result.query)):
             say(line)
         for site, message in result.failed.items():
             say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")

@@ -12,6 +12,7 @@ from headwater.algebra.windows.sequence_grid import number_text
 from headwater.cli.show.amounts import utc
 from headwater.root.said.envelope import LeftOut
 from headwater.root.said.reached import Reached, share
+from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import StatedErrors
 
 MISSING_SHOWN = 4
@@ -47,6 +48,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(withheld(header["withheld"]))
     if header.get("degraded_count"):
         parts.append(degraded(header["degraded_count"], header["degraded"]))
+    if header.get("sample"):
+        parts += list(msgspec.convert(header["sample"], Sample).lines())
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 

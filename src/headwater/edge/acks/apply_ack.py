@@ -66,7 +66,8 @@ def apply_ack(
     settings = state.hear_shares(ack.shares) if ack.shares else None
     heard += [] if settings is None else [SharesKnown(state.id, settings)]
     _hear_agreement(state, ack)
-    _hear_asked(state, ack)
+    if ack.asked:
+        _hear_asked(state, ack)
     view = AckView(ack, leaf, ordinal=telling.ordinal, incarnation=telling.incarnation)
     heard += _alarms(state, view, carriers_of)
     heard += _land_flights(state, ack, view, now_s=now_s)
@@ -170,7 +171,8 @@ def _land_flights(
     landed = _land(state, view, before_s=before_s)
     if state.book.doubtful:
         _land_empty(state, view, before_s=before_s)
-    _hear_wanted(state, ack, again_s=life_s, now_s=now_s)
+    if ack.wanted:
+        _hear_wanted(state, ack, again_s=life_s, now_s=now_s)
     is_further = ack.done_through > state.record.done_through
     if is_further:
         state.drop_below(ack.done_through)

@@ -23,9 +23,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headwater.algebra.panes import MICROS
-from headwater.algebra.words.site_state import FOREVER, Reason
+from headwater.algebra.words.site_state import FOREVER, REFUSED, Reason
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import REFUSED, UNDECIDED
+from headwater.edge.record import UNDECIDED
 from headwater.edge.report import BatchReport
 from headwater.plan.needs import VERSION
 from headwater.plan.query import Query

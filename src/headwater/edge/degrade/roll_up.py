@@ -49,7 +49,7 @@ class RollUps:
         self, levels: Mapping[int, QueryState], plan: Degradation | None, *, now_s: float
     ) -> list[RollUp | Notice]:
         """What is rolled up now, of the oldest first."""
-        full = self._full
+        full, levels = self._full, {n: one for n, one in levels.items() if _is_of_time(one)}
         if plan is None or not plan.bounds_backlog or not levels:
             return []
         is_due = now_s >= self._looked_s + LOOK_EVERY_S
@@ -115,6 +115,12 @@ class RollUps:
         for pane in fine:
             full.book.shelve(pane)
         return RollUp(full.id, level.id, coarse, tuple(fine), full.record, level.record)
+
+
+def _is_of_time(level: QueryState) -> bool:
+    """Its rows are those of the query, under coarser panes; others would have to be made anew."""
+    of = level.query.stands_for
+    return of is not None and not of.coarsening
 
 
 def _is_free(level: QueryState, coarse: int) -> bool:

@@ -22,7 +22,7 @@ from headwater.algebra.coverage import EARLY_UPDATES_MAX
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.withholding import Added, Largest
-from headwater.algebra.words.site_state import flush_level
+from headwater.algebra.words.site_state import RUNNING, flush_level
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.key_book import KeyBook
@@ -30,7 +30,6 @@ from headwater.edge.outbox.early.key_past import KeyPast
 from headwater.edge.outbox.early.look import Measure
 from headwater.edge.outputs import MakeEarly, UpdatesMade
 from headwater.edge.query_state import News, QueryState
-from headwater.edge.record import RUNNING
 from headwater.edge.report import PaneKeys
 from headwater.plan.query import Query
 

@@ -8,7 +8,7 @@ each window.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 import msgspec
@@ -17,6 +17,7 @@ from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.remainders.withhold import Rehearsed
+from headwater.plan.degrading.degradation import LEVEL_KINDS
 from headwater.plan.query import Query
 from headwater.root.said.withheld import OF_RECORDS, StatedError, stated_errors
 
@@ -98,6 +99,19 @@ def kept_back_lines(query: Query, found: KeptBack) -> list[str]:
     if not found.kept and any(one.form is ErrorForm.VALUE for one in tolerance.columns):
         first += "; an error of each value needs every group"
     return [first, *(f"{name}: {_column_text(query, one)}" for one in found.worst)]
+
+
+def level_lines(query: Query) -> Iterator[str]:
+    """Of levels, none of which any site goes to."""
+    operators = () if query.degrades is None else query.degrades.operators
+    levels = [one for one in operators if one.kind in LEVEL_KINDS]
+    if not levels:
+        return
+    texts = ", ".join(f"{one.text} in {len(one.levels)}" for one in levels)
+    yield (
+        f"{query.id.name}: nothing is given up in a trial, which has no narrow link; on one, sites "
+        f"would go from level to level, each answered in a stream beside this one: {texts}"
+    )
 
 
 def asked_text(tolerance: Tolerance) -> str:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from headwater.algebra.summary import Rows, Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
@@ -27,6 +28,7 @@ from headwater.algebra.words.update_proof import UpdateProof
 from headwater.errors import WireError
 from headwater.net.values.wire import DIGEST_BYTES
 from headwater.net.values.words import (
+    absence_word,
     ack_word,
     command_word,
     count_word,
@@ -51,6 +53,7 @@ _ALGORITHM = ec.ECDSA(hashes.SHA256())
 
 class Kind(StrEnum):
     STATE = "state"
+    ABSENCE = "absence"
     UPDATE = "update"
     ACK = "acknowledgement"
     PLAN = "plan"
@@ -179,6 +182,10 @@ class KeySignatures:
             state, proof=self._signer.sign(Kind.STATE, state_word(state))
         )
 
+    def sign_absence(self, absence: Absence) -> Absence:
+        proof = self._signer.sign(Kind.ABSENCE, absence_word(absence))
+        return msgspec.structs.replace(absence, proof=proof)
+
     def sign_update(self, summary: Summary) -> Summary:
         """Rows that can't travel stay unsigned: they are refused and counted where they are sent,
         as ever."""
@@ -209,6 +216,9 @@ class KeySignatures:
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, Kind.STATE, state.proof, self._others.of)
+
+    def is_absence_of(self, site: str, absence: Absence) -> bool:
+        return self._is_by(site, Kind.ABSENCE, absence.proof, self._others.of)
 
     def is_update_of(self, site: str, summary: Summary) -> bool:
         """Looked at by whoever it comes to, once: nothing is remembered, since a copy is rare."""

@@ -184,9 +184,11 @@ class MemoryLink:
     def _take(self, burst_bytes: int) -> bytes:
         """Nothing as well where the budget has to be waited for, which ``_write_soon`` ends."""
         gate, now_s = self._gate, self._loop.time()
-        stream = self.queue.next_stream(now_s=now_s)
-        if gate is None or stream is None:
+        if gate is None:
             return self.queue.take_frames(burst_bytes, now_s=now_s)
+        stream = self.queue.next_stream(now_s=now_s)
+        if stream is None:
+            return b""
         limit_bytes = gate.limit(stream, self.queue.queued_bytes)
         if not limit_bytes:
             gate.wait(stream, self.queue.queued_bytes, self._write_soon)

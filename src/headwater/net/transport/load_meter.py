@@ -42,10 +42,11 @@ class LoadMeter:
         self._told = LinkLoad(0)
         self._is_news = False
         self._is_due = False
+        self._loop = asyncio.get_running_loop()
 
     def put(self, byte_count: int) -> None:
         """So many bytes have joined the queue."""
-        self.rate = self.rate.put(byte_count, now_s=_now_s())
+        self.rate = self.rate.changed(byte_count, now_s=self._loop.time())
         self._seen_bytes += byte_count
         self._is_news = True
         self.changed()
@@ -54,11 +55,11 @@ class LoadMeter:
         """Something may have left."""
         left_bytes = self._seen_bytes - self._queued_bytes()
         if left_bytes:
-            self.rate = self.rate.left(left_bytes, now_s=_now_s())
+            self.rate = self.rate.changed(-left_bytes, now_s=self._loop.time())
             self._seen_bytes -= left_bytes
         if not self._is_due and self._is_much():
             self._is_due = True
-            asyncio.get_running_loop().call_soon(self._say)
+            self._loop.call_soon(self._say)
 
     def sampled(self, delivery: Delivery | None) -> None:
         """The kernel was asked; the peer is told, whatever waits."""
@@ -82,7 +83,7 @@ class LoadMeter:
         """A rate is told with what has shown it: a queue that stands empty shows no more."""
         self._is_news = self._seen_bytes > 0
         has_shown = self._seen_bytes > 0 or self._told.queued_bytes > 0
-        now_s = _now_s()
+        now_s = self._loop.time()
         self._told = LinkLoad(
             self._seen_bytes,
             queue_bytes_max(
@@ -92,7 +93,3 @@ class LoadMeter:
             dict(self._queued_by()),
         )
         return self._told
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()

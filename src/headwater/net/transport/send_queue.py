@@ -9,6 +9,7 @@ by weight, and one whose own budget is used up is passed over.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 from headwater.net.transport.frames import CHUNK_BYTES, HEADER, WAITED, Kind, Stream, encode_frame
@@ -110,7 +111,11 @@ class SendQueue(Generic[Item]):
         chunk, body_bytes, is_last = waiting.take_chunk(chunk_bytes, now_s=now_s)
         frame_bytes = HEADER.size + len(chunk)
         queue.serve(turn, frame_bytes, is_last=is_last)
-        self._left(turn, body_bytes)
+        self.queued_bytes -= body_bytes
+        if turn:
+            self.queued_by[turn] -= body_bytes
+            if self.queued_by[turn] <= 0:
+                del self.queued_by[turn]
         if waiting.query:
             self._spending.spend(waiting.query, traffic, wire_bytes(frame_bytes), now_s=now_s)
         self._charge(stream, len(chunk))
@@ -165,7 +170,7 @@ class SendQueue(Generic[Item]):
             is_owed = self._owed_bytes.get(stream, 0.0) >= CHUNK_BYTES
             if not queue or (first is not None and not is_owed):
                 continue
-            query = self._turn(stream, queue, now_s)
+            query = queue.turn(partial(self._may_leave, stream, now_s))
             if query is None:
                 continue
             if is_owed:
@@ -173,22 +178,12 @@ class SendQueue(Generic[Item]):
             first = stream, query
         return first
 
-    def _turn(self, stream: Stream, queue: "FairQueue[_Waiting[Item]]", now_s: float) -> str | None:
-        def may(query: str) -> bool:
-            head = queue.head(query)
-            if head.has_begun and queue.has_others:
-                return True
-            room = self._spending.room(query, TRAFFIC[stream], head.left_bytes, now_s=now_s)
-            return room > 0.0
-
-        return queue.turn(may)
-
-    def _left(self, query: str, body_bytes: int) -> None:
-        self.queued_bytes -= body_bytes
-        if query:
-            self.queued_by[query] -= body_bytes
-            if self.queued_by[query] <= 0:
-                del self.queued_by[query]
+    def _may_leave(self, stream: Stream, now_s: float, query: str) -> bool:
+        queue = self._waiting[stream]
+        head = queue.head(query)
+        if head.has_begun and queue.has_others:
+            return True
+        return self._spending.room(query, TRAFFIC[stream], head.left_bytes, now_s=now_s) > 0.0
 
     def _charge(self, served: Stream, sent_bytes: int) -> None:
         """Others' bytes put a waiting stream with a share in credit, its own bytes use it up."""

@@ -43,6 +43,7 @@ from headwater.net.values.rows import (
     unpack,
 )
 from headwater.net.values.wire import (
+    Age,
     WireRoute,
     WireSigned,
     WireSummary,
@@ -52,11 +53,13 @@ from headwater.net.values.wire import (
 from headwater.net.values.wire_acks import WireAckOnItsWay
 from headwater.net.values.wire_commands import WireCommand
 from headwater.net.values.words import (
+    absence_in,
     ack_in,
     ack_on_its_way,
     alter_in,
     command_in,
     count_in,
+    signed_absence,
     signed_alter,
     signed_command,
     signed_count,
@@ -66,6 +69,7 @@ from headwater.net.values.words import (
 from headwater.overlay.carry.state_batch import STATES_PER_MESSAGE_MAX
 from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.messages import (
+    AbsenceMessage,
     AckMessage,
     AlterMessage,
     AskInstall,
@@ -103,6 +107,13 @@ Names = Annotated[tuple[Name, ...], Meta(max_length=1 << 16)]
 
 class WireStates(msgspec.Struct, frozen=True, array_like=True):
     states: Annotated[tuple[WireSigned, ...], Meta(max_length=STATES_PER_MESSAGE_MAX)]
+    route: WireRoute = START
+    plan_version: Number = 0
+
+
+class WireAbsenceMessage(msgspec.Struct, frozen=True, array_like=True):
+    absence: WireSigned
+    age_s: Age
     route: WireRoute = START
     plan_version: Number = 0
 
@@ -345,6 +356,22 @@ _LAYOUTS = (
         lambda _, marker: WireStreamMarker(marker.number),
         lambda _, wire: StreamMarker(wire.number),
         compress=False,
+    ),
+    _Layout(
+        13,
+        AbsenceMessage,
+        msgspec.msgpack.Decoder(WireAbsenceMessage),
+        lambda _, message: WireAbsenceMessage(
+            absence=signed_absence(message.absence),
+            age_s=message.absence.age_s,
+            route=message.route,
+            plan_version=message.plan_version,
+        ),
+        lambda _, wire: AbsenceMessage(
+            absence=absence_in(wire.absence, age_s=wire.age_s),
+            route=wire.route,
+            plan_version=wire.plan_version,
+        ),
     ),
 )
 

@@ -83,7 +83,9 @@ class RowsCodec:
         if wire is None or not rows.schema.equals(wire.schema):
             wanted = "a query that is installed here" if wire is None else str(wire.schema)
             raise WireError(f"rows of {query}: wanted {wanted}, got a table with {rows.schema}")
-        batches = _batches_of(rows)
+        # As encapsulated messages: normally one.
+        found = rows.combine_chunks().to_batches()
+        batches = b"".join(memoryview(batch.serialize()) for batch in found)
         if len(batches) > self._limits.unpacked_bytes_max or rows.num_rows > self._limits.rows_max:
             raise WireError(
                 f"rows of {query}: wanted at most {self._limits.rows_max} rows and "
@@ -159,9 +161,3 @@ class _WireSchema:
         )
         digest = hashlib.blake2b(self.text.encode(), digest_size=FINGERPRINT_BYTES)
         self.fingerprint = digest.digest()
-
-
-def _batches_of(table: Any) -> bytes:
-    """The record batches as encapsulated messages: normally one."""
-    batches = table.combine_chunks().to_batches()
-    return b"".join(memoryview(batch.serialize()) for batch in batches)

@@ -35,6 +35,7 @@ from headwater.algebra.route import START, Route
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.algebra.words.alarm import (
     ALARM_CHARACTERS_MAX,
     ALARMS_TOLD_MAX,
@@ -80,6 +81,19 @@ class WireSigned(msgspec.Struct, frozen=True, array_like=True):
     signature: Annotated[bytes, Meta(max_length=64)] = b""
     key: Annotated[bytes, Meta(max_length=16)] = b""
     certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
+
+
+LostSites = Annotated[tuple[Ordinal, ...], Meta(max_length=LOST_MAX)]
+
+
+class WireAbsence(msgspec.Struct, frozen=True, array_like=True):
+    """What a peer signs of its links."""
+
+    query: Name
+    speaker: Ordinal
+    clock_s: Annotated[float, Meta(ge=-1e12, le=1e12)]
+    lost: LostSites = ()
+    guests: LostSites = ()
 
 
 class WireUpdateProof(msgspec.Struct, frozen=True, array_like=True):
@@ -272,6 +286,21 @@ def checked_state(wire: WireState, signed: WireSigned) -> SiteState:
         tally=Tally(*wire.tally, twice_bytes=wire.twice_bytes, not_drawn=wire.not_drawn),
         unread=wire.unread or Unread(),
         alarms=tuple(_checked_alarm(wire, alarm) for alarm in wire.alarms),
+        proof=proof_of(signed),
+    )
+
+
+def checked_absence(wire: WireAbsence, signed: WireSigned, *, age_s: float) -> Absence:
+    for ordinals in (wire.lost, wire.guests):
+        if any(a >= b for a, b in pairwise(ordinals)):
+            raise Refused(Refusal.MALFORMED, "absence: wanted sites in rising order, each once")
+    return Absence(
+        query=wire.query,
+        speaker=wire.speaker,
+        clock_s=wire.clock_s,
+        lost=wire.lost,
+        guests=wire.guests,
+        age_s=age_s,
         proof=proof_of(signed),
     )
 

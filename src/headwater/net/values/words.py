@@ -15,15 +15,18 @@ import msgspec
 from headwater.algebra.bounds import ORDINALS_MAX
 from headwater.algebra.packed_coverage import PackedCoverage
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.wire import (
+    WireAbsence,
     WireSigned,
     WireState,
     WireUpdate,
+    checked_absence,
     checked_state,
     proof_of,
     wire_state,
@@ -55,6 +58,7 @@ from headwater.plan.query import Query
 
 Said = TypeVar("Said")
 
+_absences = msgspec.msgpack.Decoder(WireAbsence)
 _states = msgspec.msgpack.Decoder(WireState)
 _ack_heads = msgspec.msgpack.Decoder(WireAckHead)
 _ack_leaves = msgspec.msgpack.Decoder(WireAckLeaf)
@@ -70,6 +74,18 @@ _encode = msgspec.msgpack.encode
 
 def state_word(state: SiteState) -> bytes:
     return _encode(wire_state(state))
+
+
+def absence_word(absence: Absence) -> bytes:
+    return _encode(
+        WireAbsence(
+            query=absence.query,
+            speaker=absence.speaker,
+            clock_s=absence.clock_s,
+            lost=absence.lost,
+            guests=absence.guests,
+        )
+    )
 
 
 def update_word(summary: Summary, proof: UpdateProof) -> bytes:
@@ -151,6 +167,10 @@ def signed_state(state: SiteState) -> WireSigned:
     return _signed(state.proof, state_word, state)
 
 
+def signed_absence(absence: Absence) -> WireSigned:
+    return _signed(absence.proof, absence_word, absence)
+
+
 def ack_on_its_way(ack: Acknowledgement) -> WireAckOnItsWay:
     leaves = tuple((leaf.number, leaf.word or leaf_word(leaf)) for leaf in ack.leaves)
     return WireAckOnItsWay(
@@ -179,6 +199,10 @@ def signed_command(command: Install | Remove) -> WireCommand:
 def state_in(signed: WireSigned) -> SiteState:
     """Its proof is what is to be looked at; nothing is proven yet."""
     return checked_state(_states.decode(signed.word), signed)
+
+
+def absence_in(signed: WireSigned, *, age_s: float) -> Absence:
+    return checked_absence(_absences.decode(signed.word), signed, age_s=age_s)
 
 
 def ack_in(way: WireAckOnItsWay) -> Acknowledgement:

@@ -211,11 +211,9 @@ class Carrier:
             link = self._neighbours.link(hop.site)
             priority = LIVE if summary.lane is Lane.LIVE else LATER
             self._tray.put(Transmit(hop.site, SummaryMessage(summary=summary), priority))
-            marker = link.hand_over(summary.query, self._wire_bytes(summary), now_s=now_s)
+            # About what its rows take on a link.
+            size_bytes = rows_bytes(summary.rows, self._router.live.get(summary.query))
+            wire_bytes = int(size_bytes * self.packing.share(summary.query))
+            marker = link.hand_over(summary.query, wire_bytes, now_s=now_s)
             if marker is not None:
                 self._tray.put(Transmit(hop.site, marker, priority))
-
-    def _wire_bytes(self, summary: Summary) -> int:
-        """About what its rows take on a link."""
-        size_bytes = rows_bytes(summary.rows, self._router.live.get(summary.query))
-        return int(size_bytes * self.packing.share(summary.query))

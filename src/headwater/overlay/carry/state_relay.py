@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
 from headwater.algebra.route import START, Route
 from headwater.algebra.sets import bitset
 from headwater.algebra.words.site_state import SiteState
@@ -43,7 +41,9 @@ class StateRelay:
         for query_id in {state.query for state in passed}:
             sites = bitset.of(state.ordinal for state in passed if state.query == query_id)
             self._bringers.came(query_id, route.tree, sender, sites, now_s=now_s)
-        self._accept(passed, self._route_of(message), now_s=now_s)
+        query_id = message.states[0].query if message.states else ""
+        route = self._router.route_of(query_id, route, message.plan_version)
+        self._accept(passed, route, now_s=now_s)
 
     def _is_sound(self, state: SiteState, route: Route, sender: str, *, now_s: float) -> bool:
         """If not, that has been told."""
@@ -91,14 +91,6 @@ class StateRelay:
 
     def next_deadline_s(self) -> float:
         return self._flush_s
-
-    def _route_of(self, message: StatesMessage) -> Route:
-        """A route on another plan than ours says nothing about our trees; that it has gone astray
-        before is kept, so that it ends."""
-        query = self._router.live.get(message.states[0].query) if message.states else None
-        if query is None or query.tree_set.version == message.plan_version:
-            return message.route
-        return msgspec.structs.replace(START, downs=min(message.route.downs, ASTRAY_MAX) + 1)
 
     def _accept(self, states: list[SiteState], route: Route, *, now_s: float) -> None:
         mine: list[SiteState] = []

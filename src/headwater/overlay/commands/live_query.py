@@ -85,14 +85,9 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     def hold_max_s(self, version: int, tree: int, pane: int) -> float:
         """How old a summary of a pane may grow here while it waits for others."""
-        place = self.place_on(version, tree)
-        return self._time_s(pane) * (GUEST_PATIENCE if place is None else place.patience)
-
-    def _time_s(self, pane: int) -> float:
-        for first, time_s in reversed(self.altered_times):
-            if first <= pane:
-                return time_s
-        return self.time_s
+        place, altered = self.place_on(version, tree), reversed(self.altered_times)
+        time_s = next((time_s for first, time_s in altered if first <= pane), self.time_s)
+        return time_s * (GUEST_PATIENCE if place is None else place.patience)
 
     def altered(self, install: Install) -> LiveQuery:
         """The same, with the settings that its install has by now."""

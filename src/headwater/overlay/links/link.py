@@ -160,7 +160,9 @@ class Link:
 
     def load(self, load: LinkLoad, *, now_s: float) -> bool:
         """The driver tells what waits on this link. True where there may be room again."""
-        self._measure(load, now_s=now_s)
+        self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
+        if load.delivery is not None:
+            self.capacity.delivered(load.delivery, now_s=now_s)
         was_filled = self.is_congested or self.is_filled or self._room.has_turned_away
         self._room.told(load.queued_by)
         self.queued_bytes = load.queued_bytes
@@ -170,11 +172,6 @@ class Link:
         self.handed_bytes = 0
         self.load_is_told = True
         return was_filled and not self.is_filled
-
-    def _measure(self, load: LinkLoad, *, now_s: float) -> None:
-        self.capacity.drained(load.bytes_per_s, queued_bytes=load.queued_bytes, now_s=now_s)
-        if load.delivery is not None:
-            self.capacity.delivered(load.delivery, now_s=now_s)
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0

@@ -137,11 +137,6 @@ class Neighbours:
             return False
         return self.way_by(site, root, now_s=now_s, is_above=is_above) is not None
 
-    def is_filled(self, site: str, query_id: str) -> bool:
-        """It takes nothing more of this query before its driver has had its turn."""
-        link = self._links.get(site)
-        return link is not None and link.is_filled_for(query_id)
-
     def patience_s(self) -> float:
         """How long news of a root may take to come here, by any of the ways."""
         beat_s = self._config.heartbeat_every_s * self._turns.turn_beats

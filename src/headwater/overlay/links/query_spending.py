@@ -54,8 +54,8 @@ class QuerySpending:
 
     def room(self, query: str, traffic: Traffic, byte_count: int, *, now_s: float) -> float:
         """How much of so many bytes of a message may leave now; 0: nothing."""
-        budget = self._budget_of(query)
-        if budget is None or traffic <= Traffic.CONTROL:
+        budget = None if traffic <= Traffic.CONTROL else self._budget_of(query)
+        if budget is None:
             return float("inf")
         room = budget.room(traffic, now_s=now_s)
         if room >= min(byte_count, budget.quantum_bytes) - 1.0:

@@ -62,23 +62,17 @@ class SharedRoom:
     def left(self, query: str, *, queued_bytes: int, queued_bytes_max: int) -> int:
         """What it may still hand over, of so much that waits in all and may; asked when it has
         something. Whoever may not is remembered."""
-        own_left = self._own_max(query, queued_bytes_max) - self._own(query)
-        left = min(queued_bytes_max - queued_bytes, own_left)
+        own = self._queued_by.get(query, 0) + self._handed_by[query]
+        left = min(queued_bytes_max - queued_bytes, self._own_max(query, queued_bytes_max) - own)
         if left <= 0 and query in self._shares:
             self._turned_away[query] = 0
         return max(0, left)
 
     def part_of(self, query: str) -> float:
         """Of the link, by weight, beside those that wait or were turned away lately."""
-        return self._shares.of(query).weight / self._weights_with(query)
-
-    def _weights_with(self, query: str) -> float:
         others = {*self._queued_by, *(+self._handed_by), *self._turned_away} - {query}
         own = self._shares.of(query).weight
-        return own + sum(self._shares.of(one).weight for one in others)
-
-    def _own(self, query: str) -> int:
-        return self._queued_by.get(query, 0) + self._handed_by[query]
+        return own / (own + sum(self._shares.of(one).weight for one in others))
 
     def _own_max(self, query: str, queued_bytes_max: int) -> int:
         share = self._shares.of(query)

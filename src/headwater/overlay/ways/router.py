@@ -67,7 +67,7 @@ class Router:
         query = self.live.get(query_id)
         if hop is None or query is None or not query.is_member:
             return hop
-        return None if self._neighbours.is_filled(hop.site, query_id) else hop
+        return None if self._neighbours.link(hop.site).is_filled_for(query_id) else hop
 
     def way_on(
         self, query_id: str, route: Route = START, version: int | None = None, *, now_s: float
@@ -97,6 +97,14 @@ class Router:
         takes = partial(self._neighbours.takes, root=query.root, is_above=True, now_s=now_s)
         hop = choose_up(again, query.tree_set.places, takes)
         return hop and msgspec.structs.replace(hop, version=query.tree_set.version)
+
+    def route_of(self, query_id: str, route: Route, plan_version: int) -> Route:
+        """Of what came with a route on this plan. One on another plan than ours says nothing about
+        our trees; that it has gone astray before is kept, so that it ends."""
+        query = self.live.get(query_id)
+        if query is None or query.tree_set.version == plan_version:
+            return route
+        return msgspec.structs.replace(START, downs=min(route.downs, ASTRAY_MAX) + 1)
 
     def went(self, query_id: str, site: str) -> None:
         """A summary or states of this query were handed to this site. Of queries that are not known

@@ -48,22 +48,17 @@ class SettingsBook(msgspec.Struct, frozen=True):
         >>> [book.number_at(pane) for pane in (7, 8, 10)]
         [0, 2, 2]
         """
-        return self._at(pane)[0]
+        return next((one.number for one in reversed(self.changes) if one.pane <= pane), 0)
 
     def at(self, pane: int) -> Settings:
-        return self._at(pane)[1]
+        come = (one.settings for one in reversed(self.changes) if one.pane <= pane)
+        return next(come, self.first)
 
     def part_at(self, pane: int) -> float | None:
         """The site's part of what all sites may keep back of a pane; None: an even one."""
         tolerance = self.at(pane).tolerance
         is_even = tolerance is None or tolerance.is_even(pane)
         return None if is_even else own_share(self.own, pane)
-
-    def _at(self, pane: int) -> tuple[int, Settings]:
-        for one in reversed(self.changes):
-            if one.pane <= pane:
-                return one.number, one.settings
-        return 0, self.first
 
     def of(self, number: int) -> Settings | None:
         """None: they are not known here."""

@@ -12,10 +12,15 @@ rows of its own, only those that the site part of its full query makes, under co
     full query    | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |    panes of 1 s
     companion     |         0         |         1         |    panes of 5 s
                             ▲ taken: 0 to 4 of the full query are deferred here
+
+Or by a coarser key, or those of a sample of a key (``algebra.windows.coarsening``). Levels come one
+behind the other, so each has given up what the finer ones have, and its windows can be made of
+panes of any of them.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -23,7 +28,8 @@ from msgspec import Meta
 
 from headwater.algebra.bounds import Name
 from headwater.algebra.remainders.tolerance import Finally
-from headwater.plan.durations import duration_us
+from headwater.algebra.windows.coarsening import Coarsening
+from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
 
 if TYPE_CHECKING:
     from headwater.plan.query import Query
@@ -31,6 +37,22 @@ if TYPE_CHECKING:
 LEVELS_MAX = 8
 """Companions of one query: each is a query at every site, if an idle one."""
 COARSEN_TIME = "coarsen(time)"
+_LEVEL = re.compile(
+    r"\d+_(second|minute|hour|day)s?(_(by_coarser|sample_of)_.+)?"
+    r"|(by_coarser|sample_of)_.+",
+    re.ASCII,
+)
+"""What stands behind the name of a stream in those of its levels."""
+TOTALS_MAX = 16
+"""Columns of a sample whose totals are estimated."""
+
+
+class Totalled(msgspec.Struct, frozen=True):
+    """A column of a sample's answer whose total over all groups is estimated."""
+
+    column: Name
+    partial: Name
+    """Where it is, in the rows of summaries."""
 
 
 class Companion(msgspec.Struct, frozen=True):
@@ -47,6 +69,14 @@ class Companion(msgspec.Struct, frozen=True):
     """How coarse it is, for people: ``5 s``."""
     finally_: Finally = Finally.EXACT
     """What becomes of the deferred panes: they follow, or are declined."""
+    kind: OperatorKind = OperatorKind.COARSEN_TIME
+    """Of the operator that came in last."""
+    coarsening: Coarsening = Coarsening()
+    """What its rows are, beside longer panes."""
+    sampled: Name = ""
+    """The key of which a sample is taken; empty: none is."""
+    totals: Annotated[tuple[Totalled, ...], Meta(max_length=TOTALS_MAX)] = ()
+    """Of a sample."""
 
     @property
     def stream(self) -> str:
@@ -70,21 +100,29 @@ class Companion(msgspec.Struct, frozen=True):
         return f"{self.operator} to {self.text}"
 
 
-def level_name(stream: str, text: str) -> str:
+def level_name(stream: str, *, length: str = "", key: str = "", sample: str = "") -> str:
+    """By how long its panes are, the key that is coarser, and of which key it has a sample (``url
+    1 in 4``), each where it is any other than the stream's.
+
+    >>> level_name("hits", length="5 seconds"), level_name("hits", key="url")
+    ('hits_5_seconds', 'hits_by_coarser_url')
+    >>> level_name("hits", length="5 seconds", sample="url 1 in 4")
+    'hits_5_seconds_sample_of_url_1_in_4'
     """
-    >>> level_name("hits", "5 seconds")
-    'hits_5_seconds'
-    """
-    return f"{stream}_{text.replace(' ', '_')}"
+    words = [stream, length, key and f"by_coarser_{key}", sample and f"sample_of_{sample}"]
+    return re.sub(r"\W", "_", "_".join(filter(None, words)), flags=re.ASCII)
 
 
 def is_level_name(name: str, stream: str) -> bool:
+    """Whether a level of the stream may be called so.
+
+    >>> is_level_name("hits_5_seconds", "hits"), is_level_name("hits_by_coarser_url", "hits")
+    (True, True)
+    >>> is_level_name("hits_5_shops", "hits"), is_level_name("hits_of_shops", "hits")
+    (False, False)
     """
-    >>> is_level_name("hits_5_seconds", "hits"), is_level_name("hits_of_shops", "hits")
-    (True, False)
-    """
-    length, named = name.removeprefix(f"{stream}_"), name.startswith(f"{stream}_")
-    return named and duration_us(length.replace("_", " ")) is not None
+    rest = name.removeprefix(f"{stream}_")
+    return rest != name and _LEVEL.fullmatch(rest) is not None
 
 
 def fine_panes(full: Query, companion: Query, pane: int) -> range:
@@ -104,14 +142,17 @@ def level_fault(full: Query, companion: Query) -> str | None:
     level = companion.stands_for
     if level is None or level.of != str(full.id):
         return f"{companion.id} is no level of {full.id}"
-    if level.operator != COARSEN_TIME:
-        return f"{companion.id}: {level.operator} is not known here, only {COARSEN_TIME}"
+    if level.kind not in LEVEL_KINDS:
+        known = ", ".join(LEVEL_KINDS)
+        return f"{companion.id}: {level.operator} is not known here, only {known}"
     if (fault := plain_fault(full)) is not None:
         return f"{full.id} has {fault}"
-    fine, coarse = full.window, companion.window
+    fine, coarse, rows = full.window, companion.window, level.coarsening
     apart_us = coarse.start_us - fine.start_us
-    if coarse.pane_us <= fine.pane_us or coarse.pane_us % fine.pane_us or apart_us % fine.pane_us:
+    if coarse.pane_us < fine.pane_us or coarse.pane_us % fine.pane_us or apart_us % fine.pane_us:
         return f"{companion.id}: its panes are no whole number of those of {full.id}"
+    if coarse.pane_us == fine.pane_us and not rows:
+        return f"{companion.id}: it gives up nothing of {full.id}"
     if (full.root, full.sites, full.node_set) != (
         companion.root,
         companion.sites,
@@ -119,9 +160,21 @@ def level_fault(full: Query, companion: Query) -> str | None:
     ):
         return f"{companion.id} and {full.id} have other sites, or another root"
     made, of = companion.program, full.program
-    if (made.keys, made.partials, made.source) != (of.keys, of.partials, of.source):
+    keys = rows.keys(of.keys)
+    if (made.keys, made.partials, made.source) != (keys, of.partials, of.source):
         return f"{companion.id} and {full.id} have other columns, or another source"
     return None
+
+
+def is_coarser(companion: Query, finer: Query) -> bool:
+    """Of two levels of one query, whether windows of the one can be made of panes of the other."""
+    level, other = companion.stands_for, finer.stands_for
+    if level is None or other is None or level.of != other.of or level.step <= other.step:
+        return False
+    coarse, fine = companion.window, finer.window
+    is_whole = not coarse.pane_us % fine.pane_us
+    is_aligned = not (coarse.start_us - fine.start_us) % fine.pane_us
+    return is_whole and is_aligned and level.coarsening.is_within(other.coarsening)
 
 
 def plain_fault(query: Query) -> str | None:

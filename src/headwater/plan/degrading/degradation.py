@@ -61,6 +61,10 @@ class OperatorKind(StrEnum):
         return self in (OperatorKind.SAMPLE, OperatorKind.SHRINK)
 
 
+LEVEL_KINDS = (OperatorKind.COARSEN_TIME, OperatorKind.COARSEN_KEY, OperatorKind.SAMPLE)
+"""Of which each level is a query of its own, a companion."""
+
+
 class Operator(msgspec.Struct, frozen=True, omit_defaults=True):
     kind: OperatorKind
     levels: Annotated[tuple[float, ...], Meta(min_length=1, max_length=LEVELS_MAX)]
@@ -151,6 +155,10 @@ class Degradation(msgspec.Struct, frozen=True):
             at = max(0, min(left, len(one.levels)))
             yield Level(one, at)
             left -= at
+
+    def companion_at(self, step: int) -> int:
+        """Which of the query's companions stands for it, the finest is 1; 0: none does."""
+        return sum(one.at for one in self.levels_at(step) if one.operator.kind in LEVEL_KINDS)
 
     def newest_at(self, step: int) -> Level | None:
         """The level by which the step differs from the one before; None: step 0."""

@@ -43,6 +43,8 @@ AWAITED_NAMED_MAX = 4
 REFUSALS_TOLD_MAX = 16
 """Sites whose refusal is told in their own words; of further ones it is told that they refuse."""
 REFUSAL_CHARACTERS_MAX = 600
+ABSENT = "absent"
+"""All its parents have lost it, as they have said since the window's end."""
 NOTHING_SAID = Fidelity()
 Cause = tuple[int, PaneState, str]
 """(ordinal, state, reason)"""
@@ -131,25 +133,28 @@ def assess(
     demand: Demand | None = None,
     published: Fidelity = NOTHING_SAID,
     goes_by_demand: bool = True,
+    absent: int = bitset.EMPTY,
 ) -> Assessment:
     """``published``: what the newest answer of the window had; ``goes_by_demand``: whether answers
-    do."""
+    do; ``absent``: sites that all their parents have lost."""
     boards = [scoreboard.peek(pane) for pane in spec.panes_of(window)]
     expected = scoreboard.table.expected
-    covered, damaged, absent, is_settled = expected, 0, 0, True
+    covered, damaged, lacking, is_settled = expected, 0, 0, True
     for board in boards:
         drawn = expected & ~board.undrawn
         covered &= board.covered | board.undrawn
         damaged |= board.damaged & drawn
-        absent |= drawn & ~(board.in_whole & ~board.declined)
+        lacking |= drawn & ~(board.in_whole & ~board.declined)
         is_settled = is_settled and not expected & ~board.settled
     sealed_through = min(scoreboard.table.sealed_through, scoreboard.agreed_through)
     is_sealed = sealed_through >= boards[-1].pane + 1
-    disputed = _disputed(scoreboard, boards, missing_max)
+    disputed = _disputed(scoreboard, boards, missing_max) if scoreboard.disputed else ()
     is_doubted = any(board.pane in scoreboard.doubted for board in boards)
     alarms = alarms_of(scoreboard, book, spec, window)
-    used = [scoreboard.table.settings_at(board.pane, board.covered) for board in boards]
-    withheld = _stated(scoreboard, boards, used, sealed_through=sealed_through)
+    table, withheld = scoreboard.table, NONE_STATED
+    used = [table.settings_at(board.pane, board.covered) for board in boards]
+    if table.settings.tolerances:
+        withheld = _stated(table.settings, boards, used, sealed_through=sealed_through)
     fidelity = reached(scoreboard, spec.panes_of(window), demand).at_least(published)
     has_enough = demand is not None and goes_by_demand and demand.is_final
     has_enough = has_enough and demand is not None and demand.is_met_by(fidelity)
@@ -159,7 +164,9 @@ def assess(
         final_by = FinalBy.DRAWN if fidelity.undrawn else FinalBy.SEALED
         final_by = FinalBy.BOUNDED if stays else final_by
     final_by = None if disputed or is_doubted else final_by
-    degraded = _degraded(scoreboard, boards, sealed_through)
+    degraded: tuple[DegradedSite, ...] = ()
+    if table.degraded:
+        degraded = degraded_sites(table, boards, sealed_through=sealed_through)
     if final_by is not None:
         withheld = withheld.for_good()
         degraded = tuple(msgspec.structs.replace(one, follows=False) for one in degraded)
@@ -168,11 +175,15 @@ def assess(
         rows_number=max(board.rows_number for board in boards),
         expected=expected.bit_count(),
         covered=covered.bit_count(),
-        missing=_missing(scoreboard, boards, absent, missing_max, has_enough) if absent else (),
-        missing_count=absent.bit_count(),
+        missing=(
+            _missing(scoreboard, boards, lacking, missing_max, has_enough, absent)
+            if lacking
+            else ()
+        ),
+        missing_count=lacking.bit_count(),
         damaged=damaged.bit_count(),
         disputed=disputed,
-        is_exact=not (absent or damaged or disputed or alarms or withheld or fidelity.undrawn),
+        is_exact=not (lacking or damaged or disputed or alarms or withheld or fidelity.undrawn),
         alarms=alarms[:ALARMS_LISTED_MAX],
         alarm_count=len(alarms),
         withheld=withheld,
@@ -183,20 +194,10 @@ def assess(
     )
 
 
-def _degraded(
-    scoreboard: Scoreboard, boards: list[PaneBoard], sealed_through: int
-) -> tuple[DegradedSite, ...]:
-    table = scoreboard.table
-    return degraded_sites(table, boards, sealed_through=sealed_through) if table.degraded else ()
-
-
 def _stated(
-    scoreboard: Scoreboard, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
+    book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
 ) -> StatedErrors:
     """What is kept back of all panes together, by the settings that each of them was made by."""
-    book = scoreboard.table.settings
-    if not book.tolerances:
-        return NONE_STATED
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))
@@ -222,8 +223,6 @@ def _disputed(
     scoreboard: Scoreboard, boards: list[PaneBoard], named_max: int
 ) -> tuple[DisputedSite, ...]:
     """Sites that have signed other closes than those that are held of them."""
-    if not scoreboard.disputed:
-        return ()
     panes: dict[int, list[int]] = {}
     for board in boards:
         for ordinal in scoreboard.disputed.get(board.pane, ()):
@@ -254,13 +253,18 @@ def alarms_of(
 
 
 def _missing(
-    scoreboard: Scoreboard, boards: list[PaneBoard], absent: int, missing_max: int, has_enough: bool
+    scoreboard: Scoreboard,
+    boards: list[PaneBoard],
+    lacking: int,
+    missing_max: int,
+    has_enough: bool,
+    absent: int,
 ) -> tuple[MissingSite, ...]:
     """``has_enough``: what is not declined is not wanted, whatever else is to be said of it."""
-    listed = bitset.of(islice(bitset.members(absent), missing_max))
+    listed = bitset.of(islice(bitset.members(lacking), missing_max))
     panes: dict[Cause, list[int]] = {}
     for board in boards:
-        for ordinal, state, reason in causes_of(scoreboard, board, listed):
+        for ordinal, state, reason in causes_of(scoreboard, board, listed, absent):
             is_left = has_enough and state is not PaneState.DECLINED
             cause = ordinal, PaneState.NOT_WANTED if is_left else state, reason
             panes.setdefault(cause, []).append(board.pane)
@@ -271,7 +275,9 @@ def _missing(
     )
 
 
-def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator[Cause]:
+def causes_of(
+    scoreboard: Scoreboard, board: PaneBoard, listed: int, absent: int = bitset.EMPTY
+) -> Iterator[Cause]:
     """Why each of the listed sites is missing from this pane, if it is."""
     table = scoreboard.table
     listed &= ~board.undrawn
@@ -297,7 +303,9 @@ def causes_of(scoreboard: Scoreboard, board: PaneBoard, listed: int) -> Iterator
             yield ordinal, PaneState.CLOSED, _awaited_text(lacking, holding.closed_at)
     for ordinal in bitset.members(listed & ~board.covered & ~board.lacking & ~declined):
         view = table.views.get(ordinal)
-        if view is None:
+        if absent >> ordinal & 1:
+            yield ordinal, PaneState.UNKNOWN, ABSENT
+        elif view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
         elif ranges.contains(view.state.deferred, board.pane):
             yield ordinal, PaneState.DEFERRED, str(Reason.COARSE)

@@ -22,6 +22,7 @@ from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
 from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
+from headwater.root.said.sampled import Estimate, Sample
 from headwater.root.said.withheld import (
     NONE_STATED,
     StatedErrors,
@@ -237,6 +238,8 @@ class Envelope(msgspec.Struct, frozen=True):
     """Of a level's window: the steps that it is made of; 0 is full fidelity."""
     made_of: tuple[int, ...] = ()
     """And of each of their panes the number of the newest summary with rows."""
+    sample: Sample | None = None
+    """Of whose values it is, and what all of them are estimated to have; None: it is of all."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""
@@ -251,6 +254,13 @@ class Envelope(msgspec.Struct, frozen=True):
             return self
         left_out = msgspec.structs.replace(left_out, exact_otherwise=self.exact)
         return msgspec.structs.replace(self, exact=False, left_out=left_out)
+
+    def estimating(self, estimates: tuple[Estimate, ...]) -> Envelope:
+        """The same answer of a sample, with what all are estimated to have."""
+        if self.sample is None:
+            return self
+        sample = msgspec.structs.replace(self.sample, estimates=estimates)
+        return msgspec.structs.replace(self, sample=sample)
 
     def unsure(
         self, uncertain: UncertainRows | None, by: tuple[UncertainCondition, ...] = ()

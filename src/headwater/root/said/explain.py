@@ -17,6 +17,7 @@ from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
 from headwater.root.said.reached import Reached
+from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
 from headwater.root.unwanted import UnwantedPanes
 
@@ -124,6 +125,8 @@ class Explanation(msgspec.Struct, frozen=True):
     degraded: tuple[DegradedSite, ...] = ()
     """As in ``Envelope``."""
     degraded_count: int = 0
+    sample: Sample | None = None
+    """As in ``Envelope``."""
     unwanted: UnwantedPanes = UnwantedPanes()
     """Of all windows."""
 
@@ -168,6 +171,7 @@ class Explanation(msgspec.Struct, frozen=True):
         lines += [f"  {line}" for line in self.bounded.lines()]
         lines += [f"  {line}" for line in self.withheld.all_lines()]
         lines += [f"  {line}" for line in self._degraded_lines()]
+        lines += [] if self.sample is None else [f"  {line}" for line in self.sample.lines()]
         lines += [f"  {line}" for line in self._settings_lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
@@ -218,6 +222,7 @@ class Explanation(msgspec.Struct, frozen=True):
             withheld=envelope.withheld,
             degraded=envelope.degraded,
             degraded_count=envelope.degraded_count,
+            sample=envelope.sample,
             settings=envelope.settings,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,

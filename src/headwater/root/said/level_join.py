@@ -162,8 +162,8 @@ class LevelJoin:
         """What would be said of it now; held where what was published stands."""
         series = self._series(window)
         is_over = all(one.is_sealed for one in series)
-        levels = () if known is None or not known.revision or is_over else known.levels
-        chosen = _best(series, levels)
+        former = () if known is None or not known.revision else known.levels
+        chosen = _best(series, former, is_over=is_over)
         if chosen is None:
             return _nothing(self._own)
         return self._said(window, series, chosen, is_over=is_over, missing_max=missing_max)
@@ -262,21 +262,30 @@ def _union(series: Sequence[Series], of: str) -> int:
     return bitset.union(getattr(one, of) for one in series)
 
 
-def _best(series: Sequence[Series], levels: Sequence[int]) -> Sequence[Series] | None:
+def _best(
+    series: Sequence[Series], former: Sequence[int], *, is_over: bool
+) -> Sequence[Series] | None:
     """Of the sets in which no site has rows twice that which covers most, if more than one does the
-    finer one; or the one that was published before (``levels``), if it still is such a set."""
+    finer one; or the one that was published before (``former``), if it still is such a set. When
+    nothing more comes, any that has all of what was published, if there is one."""
     finest_first = sorted(series, key=lambda one: one.step)
-    if levels:
-        same = [one for one in finest_first if one.step in levels]
-        return same if len(same) == len(levels) and _are_disjoint(same) else None
+    before = [one for one in finest_first if one.step in former]
+    if before and not is_over:
+        return before if len(before) == len(former) and _are_disjoint(before) else None
     sets = [
         found
         for count in range(1, len(series) + 1)
         for found in combinations(finest_first, count)
-        if _are_disjoint(found)
+        if _are_disjoint(found) and _has_all_of(before, found)
     ]
     most = max((_union(found, "covered").bit_count() for found in sets), default=0)
     return next((one for one in sets if _union(one, "covered").bit_count() == most), None)
+
+
+def _has_all_of(before: Sequence[Series], chosen: Sequence[Series]) -> bool:
+    """A site that has rows in a series which is given up is in by another one."""
+    left = bitset.union(one.rows for one in before if one not in chosen)
+    return not left & ~_union(chosen, "covered")
 
 
 def _are_disjoint(series: Sequence[Series]) -> bool:

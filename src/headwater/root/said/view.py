@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from headwater.algebra.sets import bitset
 from headwater.algebra.words.remark import RemarkKind, SiteRemark
 from headwater.algebra.words.site_state import FOREVER, PaneState, Reason
 from headwater.root.said.assess import alarms_of
@@ -20,10 +22,13 @@ from headwater.root.said.explain import (
     SiteAhead,
     SiteUnread,
 )
+from headwater.root.said.sampled import sample_of
 
 if TYPE_CHECKING:
     from headwater.root.root import Root
     from headwater.root.windows import Window
+
+ABSENT_SHOWN_MAX = 8
 
 
 def explain(root: Root, number: int) -> Explanation:
@@ -48,6 +53,7 @@ def explain(root: Root, number: int) -> Explanation:
         withheld=found.withheld,
         degraded=found.degraded[:DEGRADED_LISTED_MAX],
         degraded_count=len(found.degraded),
+        sample=None if root.query.stands_for is None else sample_of(root.query.stands_for),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
@@ -185,7 +191,24 @@ def _awaited(root: Root, number: int) -> list[str]:
         sentences.append(f"Spares of {spares} panes are parked until the window is answered.")
     if root.answers.failure is not None:
         sentences.append(f"The last answer failed and is tried again: {root.answers.failure}")
+    sentences += _absent_lines(root, window)
     return sentences
+
+
+def _absent_lines(root: Root, window: Window) -> Iterator[str]:
+    if window.revision:
+        return
+    absences, names = root.books.absences, root.books.site_names
+    absent = root.answers.absent(window)
+    for ordinal in islice(bitset.members(absent & root.table.expected), ABSENT_SHOWN_MAX):
+        said = dict(absences.said_of(ordinal))
+        parents = " and ".join(sorted(names[parent] for parent in said))
+        age_s = max(said.values())
+        verb = "have lost it, as they" if len(said) > 1 else "has lost it, as it"
+        yield (
+            f"{names[ordinal]} is absent: {parents} {verb} said {age_s:.1f} s ago. "
+            "Nobody waits for it."
+        )
 
 
 def _whom_to_ask(window: Window | None, missing: Iterable[MissingSite]) -> list[str]:

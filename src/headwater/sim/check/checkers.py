@@ -18,21 +18,22 @@ from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.summary import Lane, Summary
 from headwater.edge.closing.root_time import STEP_S
 from headwater.node import effects as do
-from headwater.overlay.messages import AckMessage, Heartbeat, SummaryMessage
+from headwater.overlay.messages import AbsenceMessage, AckMessage, Heartbeat, SummaryMessage
 from headwater.plan.command import Install
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.roster import Roster
 from headwater.sim.check.check_answers import AnswerCheck, expected_sites
+from headwater.sim.check.check_closes import CloseCheck
 from headwater.sim.check.check_fidelity import UnwantedCheck, has_begun, held_of, is_unwanted
-from headwater.sim.check.check_ledger import LedgerCheck, check_marked, closes_in, trimmed_early
+from headwater.sim.check.check_ledger import LedgerCheck, check_marked, trimmed_early
 from headwater.sim.check.check_past import PastCheck
-from headwater.sim.check.check_sessions import SessionCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
-from headwater.sim.check.kinds.check_growing import check_growing
+from headwater.sim.check.kinds.check_absence import AbsenceCheck
 from headwater.sim.check.kinds.check_levels import LevelWatch
 from headwater.sim.check.kinds.check_questions import QuestionCheck
+from headwater.sim.check.kinds.check_sessions import SessionCheck
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag
@@ -74,7 +75,6 @@ class Checkers:
         """(query, ordinal, incarnation) -> time of day, as the site believed, when it began with
         it, the last time: a crash may have hidden that it had begun."""
         self.sites: dict[str, SimulatedSite] = {}
-        self._ordinals: dict[int, SimulatedSite] = {}
         self._queue = queue
         self.roster = roster
         self.truth = truth
@@ -84,12 +84,13 @@ class Checkers:
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
         self._questions = QuestionCheck(self.queries, roster, truth, transcript)
+        self._absence = AbsenceCheck(roster, transcript, now_s=lambda: queue.now_s)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
         self._spares: set[tuple[str, int, Any]] = set()
         self._sent: dict[tuple[str, int, int, int, int], range] = {}
         """Every update that was ever sent, and the panes that it was last sent for."""
-        self._closes: set[tuple[str, int, int, int, int]] = set()
+        self._closes = CloseCheck(self.queries, self.sites, truth, transcript)
         self._checks: dict[type, Callable[[SimulatedSite, Any], None]] = {
             do.MakeUpdates: self._make_updates,
             do.MakeEarly: self._counted("keys were chosen to leave early"),
@@ -174,6 +175,7 @@ class Checkers:
         self._time.published(check.query, answer)
         for request in answer.requests:
             check.count(request, self._transcript)
+            self._absence.published(site, answer.query, request)
             if check.query.wants_past:
                 self._past.published(check.query, request, rows[request.window])
             shown = held = rows[request.window]
@@ -239,7 +241,7 @@ class Checkers:
             self._transcript.count("the offset of an age query was taken in one step")
 
     def _keep(self, site: SimulatedSite, keep: do.Keep) -> None:
-        self._check_closes(keep.query, keep.kept.pane, keep.kept.coverage)
+        self._closes.check(keep.query, keep.kept.pane, keep.kept.coverage)
         if self._ledger(site, keep.query).keep(keep):
             self._transcript.count("a late update was kept")
         key = (keep.query, keep.kept.pane, keep.kept.coverage)
@@ -289,7 +291,7 @@ class Checkers:
             summary = message.summary
             for one in summary.by_pane():
                 check_rows(one.query, one.pane, one.coverage, one.rows, self.truth)
-                self._check_closes(one.query, one.pane, one.coverage)
+                self._closes.check(one.query, one.pane, one.coverage)
             if self.queries[summary.query].holds_states:
                 self._count_states(summary)
             if summary.lane is Lane.SPARE:
@@ -297,6 +299,8 @@ class Checkers:
             elif summary.coverage.sites.bit_count() > 1:
                 self._transcript.count(f"{summary.lane.value} was merged on the way")
                 self._count_groups(summary.coverage)
+        elif isinstance(message, AbsenceMessage):
+            self._absence.said(site, message)
         elif isinstance(message, AckMessage) and self.queries[message.ack.query].root == site.name:
             self._acknowledge(site, message)
 
@@ -370,49 +374,8 @@ class Checkers:
     def _counted(self, what: str) -> Callable[[SimulatedSite, Any], None]:
         return lambda site, effect: self._transcript.count(what)
 
-    # ---- details
-
     def _ledger(self, site: SimulatedSite, query: str) -> LedgerCheck:
         return self._ledgers.setdefault((query, site.disk.number), LedgerCheck(self.truth))
-
-    def _check_closes(self, query: str, pane: int, coverage: Coverage) -> None:
-        """Where a coverage says that a site has closed a pane, it has read all that it had to."""
-        if self.truth.is_forged(query, (pane,)) or self.queries[query].asked is not None:
-            return
-        lives = self.truth.lives_of(coverage)
-        lives |= {part.ordinal: part.incarnation for part in coverage.parts}
-        closes = ((ordinal, lives[ordinal], at) for ordinal, at in closes_in(coverage))
-        for close in closes:
-            if (query, pane, *close) not in self._closes:
-                self._closes.add((query, pane, *close))
-                self._check_close(query, pane, *close)
-
-    def _check_close(
-        self, query: str, pane: int, ordinal: int, incarnation: int, closed_at: int
-    ) -> None:
-        if closed_at == 0:
-            self._transcript.count("an empty pane was closed")
-        site = self._by_ordinal[ordinal]
-        record = site.disk.cube.records.get(query)
-        if site.disk.incarnation != incarnation or record is None or pane < record.done_through:
-            return
-        if any(declined.first <= pane <= declined.last for declined in record.declined):
-            return
-        made = self.truth.records_in_updates(query, pane, ordinal, incarnation, closed_at)
-        where = f"{query} pane {pane} of {site.name}"
-        check_growing(self.queries[query], made, where, self._transcript)
-        lack = site.truth.lack_closed(self.queries[query], pane, incarnation, made)
-        if lack:
-            raise Violation(
-                "closing at a site",
-                f"{site.name} closes {query} pane {pane} at {closed_at} without: {lack}",
-            )
-
-    @property
-    def _by_ordinal(self) -> dict[int, SimulatedSite]:
-        if not self._ordinals:
-            self._ordinals = {site.truth.ordinal: site for site in self.sites.values()}
-        return self._ordinals
 
 
 _MARKS = {kind: number for number, kind in enumerate(do.WORK, start=1)}

@@ -3,11 +3,10 @@
 It has heard what others said, and can repeat that, put their proofs beside other words, and sign
 what it likes with its own key. What it can't do is sign for others: a key is an object that only
 its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
-some out. It bends what it says in its heartbeats and hands on with installs of the clocks of roots,
-each time or by the same amount. It forges updates of others, which nobody believes, and summaries
-of several sites that nobody has merged: closes and updates that were never cut, or true ones
-without their rows. It forges no ways to a root: the way is its carriers' word. Now and then it
-tells a hundred lies at once.
+some out. It forges updates of others, which nobody believes, and summaries of several sites that
+nobody has merged: closes and updates that were never cut, or true ones without their rows. It
+forges no ways to a root: the way is its carriers' word. What it says of clocks is in
+``clock_lies``, of commands in ``command_lies``. Now and then it tells a hundred lies at once.
 """
 
 from __future__ import annotations
@@ -34,50 +33,26 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState
 from headwater.overlay.messages import (
     AckMessage,
-    AlterMessage,
     AskInstall,
     CommandMessage,
     CommandsKnown,
     CoordinatesMessage,
-    Heartbeat,
     Message,
     Placed,
     StatesMessage,
     SummaryMessage,
 )
-from headwater.overlay.ways.root_pulses import RootPulse
-from headwater.plan.altered.settings import Settings
-from headwater.plan.command import Alter, Count, Install, Remove
-from headwater.plan.query import QueryId
-from headwater.sim.world.keys import OPERATOR, SimulatedSignatures
-
-HEARD_MAX = 64
-"""Words of others that it has at hand."""
-LEAPS = (1, 1_000, 1 << 19, 1 << 40, 1 << 52, 1 << 61)
-"""By how much numbers are too large: from what may be true to what can't."""
+from headwater.plan.command import Install
+from headwater.sim.faults.clock_lies import ClockLies
+from headwater.sim.faults.command_lies import HEARD_MAX, LEAPS, CommandLies
+from headwater.sim.world.keys import SimulatedSignatures
 
 TAMPERED_SHARE = 0.5
 """Of the acknowledgements that it hands on."""
-CLOCK_LEAPS_S = (1.0, -1.0, 30.0, -3_600.0, 86_400.0, -86_400.0, 1e9)
-"""By how much a root's clock is told wrong."""
-SPREADS_S = (None, 0.0, 1e-6, 1e9)
-"""By how much it may be wrong, as it says; None: as it is."""
-CLOCK_AGES_S = (None, 0.0, 1e6)
-CONSTANT_SHARE = 0.6
-"""How many lie by the same amount in all heartbeats: who changes it contradicts itself."""
-
 FLOOD = "a flood"
 FLOOD_LIES = 100
 """That are told at once now and then."""
 FLOOD_SHARE = 0.03
-
-BENT = (
-    "the clock of a root",
-    "a spread of a root's clock",
-    "an age of a root's clock",
-    "the clock in an install",
-)
-"""What it says of its own accord and bends."""
 
 
 class Liar:
@@ -103,12 +78,11 @@ class Liar:
         self._random = random
         self._states: deque[SiteState] = deque(maxlen=HEARD_MAX)
         self._acks: deque[Acknowledgement] = deque(maxlen=HEARD_MAX)
-        self._counts: deque[Count] = deque(maxlen=HEARD_MAX)
         self._summaries: deque[Summary] = deque(maxlen=HEARD_MAX)
         self._lives: dict[tuple[str, int], int] = {}
         """(query, site) -> incarnation, as states and greetings tell it."""
-        self._clock_lie = self._draw_clock_lie()
-        self._is_constant = random.random() < CONSTANT_SHARE
+        self.clocks = ClockLies(site, random)
+        self.commands = CommandLies(site, signatures, installs, random)
 
     def hear(self, message: Message) -> None:
         """What passes it by."""
@@ -122,9 +96,9 @@ class Liar:
             case SummaryMessage(summary) if not summary.more and self._is_others(summary):
                 self._summaries.append(summary)
             case CommandsKnown(counts):
-                self._counts.extend(counts)
+                self.commands.counts.extend(counts)
             case CommandMessage(_, count) if count is not None:
-                self._counts.append(count)
+                self.commands.counts.append(count)
 
     def _learn(self, lives: Iterable[tuple[str, int, int]]) -> None:
         self._lives.update(((query, ordinal), life) for query, ordinal, life in lives)
@@ -138,50 +112,6 @@ class Liar:
         what = self._random.choice(tuple(LIES))
         message = LIES[what](self)
         return None if message is None else (what, message)
-
-    # Of clocks
-
-    def bend(self, message: Message, *, ordinal: int) -> tuple[Message, tuple[str, ...]]:
-        """What this site says, as it says it while it lies, and what was bent. Its own clock is its
-        own, which it may say of what it likes."""
-        if not self._is_constant:
-            self._clock_lie = self._draw_clock_lie()
-        leap_s, _, _ = self._clock_lie
-        if isinstance(message, Heartbeat):
-            pulses = tuple(self._bent(pulse, ordinal) for pulse in message.roots)
-            if pulses == message.roots:
-                return message, ()
-            return msgspec.structs.replace(message, roots=pulses), self._what()
-        if isinstance(message, CommandMessage) and isinstance(message.command, Install):
-            install = message.command
-            if install.query.root != self.site:
-                clock_s = (install.root_clock_s or 0.0) + leap_s
-                install = msgspec.structs.replace(install, root_clock_s=clock_s, age_s=0.0)
-                return msgspec.structs.replace(message, command=install), BENT[3:]
-        return message, ()
-
-    def _draw_clock_lie(self) -> tuple[float, float | None, float | None]:
-        return (
-            self._random.choice(CLOCK_LEAPS_S),
-            self._random.choice(SPREADS_S),
-            self._random.choice(CLOCK_AGES_S),
-        )
-
-    def _what(self) -> tuple[str, ...]:
-        _, spread_s, age_s = self._clock_lie
-        bent = (True, spread_s is not None, age_s is not None)
-        return tuple(what for what, is_bent in zip(BENT[:3], bent, strict=True) if is_bent)
-
-    def _bent(self, pulse: RootPulse, ordinal: int) -> RootPulse:
-        if pulse.clock_s is None or pulse.root == ordinal:
-            return pulse
-        leap_s, spread_s, age_s = self._clock_lie
-        return msgspec.structs.replace(
-            pulse,
-            clock_s=pulse.clock_s + leap_s,
-            spread_s=pulse.spread_s if spread_s is None else spread_s,
-            clock_age_s=pulse.clock_age_s if age_s is None else age_s,
-        )
 
     # Of states and acknowledgements
 
@@ -368,97 +298,6 @@ class Liar:
             msgspec.structs.replace(self._random.choice(alone), lane=lane, age_s=0.0)
         )
 
-    # Of commands
-
-    def _count(self) -> Message | None:
-        """Nothing is live, and there is no number left."""
-        if not self._counts:
-            return None
-        true = self._random.choice(self._counts)
-        lie = msgspec.structs.replace(
-            true,
-            number=true.number + self._leap_by(),
-            revision=true.revision + self._leap_by(),
-            live=(),
-        )
-        signed = lie if true.installer == self.site else self._signatures.sign_count(lie)
-        unsigned = msgspec.structs.replace(lie, proof=None)
-        return CommandsKnown(counts=(self._random.choice((lie, signed, unsigned)),), live=())
-
-    def _leap(self) -> Message:
-        """Its own word, which nobody else's streams hang on."""
-        by = self._random.choice(LEAPS[3:])
-        return CommandsKnown(
-            counts=(
-                self._signatures.sign_count(Count(installer=self.site, number=by, revision=by)),
-            ),
-            live=(),
-        )
-
-    def _install(self) -> Message | None:
-        known = self._some_install()
-        if known is None:
-            return None
-        number = self._random.choice((7, 1 << 30))
-        query = msgspec.structs.replace(
-            known.query, id=QueryId(f"evil{number}", self.site, number), root=self.site
-        )
-        install = msgspec.structs.replace(known, query=query, operator=OPERATOR, plan_version=0)
-        signed = self._signatures.sign_plan(install)
-        if self._random.random() < 0.5:
-            forged = self._signatures.sign_command(signed)
-            assert isinstance(forged, Install)
-            signed = forged
-        count = self._signatures.sign_count(
-            Count(installer=self.site, number=number, revision=1, live=(str(query.id),))
-        )
-        return CommandMessage(command=signed, count=count)
-
-    def _removal(self) -> Message | None:
-        """In its own count, which it may sign, with a removal, which it may not."""
-        known = self._some_install()
-        if known is None:
-            return None
-        removal = Remove(
-            id=known.query.id, installer=self.site, counter=1, operator=OPERATOR, proof=known.proof
-        )
-        if self._random.random() < 0.5:
-            forged = self._signatures.sign_command(removal)
-            assert isinstance(forged, Remove)
-            removal = forged
-        count = self._signatures.sign_count(
-            Count(installer=self.site, number=1, revision=1, live=(), ended=(removal,))
-        )
-        return CommandMessage(command=removal, count=count)
-
-    def _plan(self) -> Message | None:
-        known = self._some_install()
-        if known is None:
-            return None
-        lie = msgspec.structs.replace(known, plan_version=known.plan_version + self._leap_by())
-        return CommandMessage(self._random.choice((lie, self._signatures.sign_plan(lie))))
-
-    def _settings(self) -> Message | None:
-        """Nothing is waited for any more, by settings that no operator has signed."""
-        known = self._some_install()
-        if known is None:
-            return None
-        lie = Alter(
-            id=known.query.id,
-            installer=self.site,
-            counter=1,
-            number=self._random.choice((1, 2, 1 << 53)),
-            first_pane=self._random.choice((known.query.begin_pane or 0, 1 - FOREVER, FOREVER)),
-            settings=Settings(deadline_s=0.0),
-            operator=OPERATOR,
-            proof=known.proof,
-        )
-        if self._random.random() < 0.5:
-            forged = self._signatures.sign_command(lie)
-            assert isinstance(forged, Alter)
-            lie = forged
-        return AlterMessage(lie)
-
     # What needs no proof, and proves nothing
 
     def _hints(self) -> Message:
@@ -471,10 +310,6 @@ class Liar:
     def _places(self) -> Message:
         far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
         return CoordinatesMessage(tuple(Placed(ordinal=n, coordinate=far) for n in self._ordinals))
-
-    def _some_install(self) -> Install | None:
-        live = [one for one in self._installs() if one.query.root != self.site]
-        return self._random.choice(live) if live else None
 
     def _leap_by(self) -> int:
         return self._random.choice(LEAPS)
@@ -492,11 +327,11 @@ LIES: Mapping[str, Callable[[Liar], Message | None]] = {
     "an acknowledgement": Liar._ack,
     "an old acknowledgement": Liar._old_ack,
     "leaves": Liar._leaves,
-    "a count of another": Liar._count,
-    "a leap of its own count": Liar._leap,
-    "an install": Liar._install,
-    "a removal": Liar._removal,
-    "new trees": Liar._plan,
+    "a count of another": lambda liar: liar.commands.count(),
+    "a leap of its own count": lambda liar: liar.commands.leap(),
+    "an install": lambda liar: liar.commands.install(),
+    "a removal": lambda liar: liar.commands.removal(),
+    "new trees": lambda liar: liar.commands.plan(),
     "hints": Liar._hints,
     "questions": Liar._questions,
     "places of others": Liar._places,
@@ -506,6 +341,6 @@ LIES: Mapping[str, Callable[[Liar], Message | None]] = {
     "rows left out": Liar._left_out,
     "an update of another": Liar._update,
     "an old update": Liar._old_update,
-    "settings": Liar._settings,
+    "settings": lambda liar: liar.commands.settings(),
 }
 """All that it tells, by name."""

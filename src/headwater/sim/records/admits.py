@@ -12,10 +12,14 @@ from headwater.algebra.sets import bitset
 from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source, SourceFormat
+from headwater.sim.records.bag import Bag
 
 SOURCE = Source(name="log", columns=(), format=SourceFormat.CSV, path="log", time_column="time")
 DIVISOR = 7
 """What is left of a record's number by it stands for the columns that WHERE looks at."""
+
+MIXER = 2_654_435_761
+"""Knuth's multiplier."""
 
 
 def admitting(share: int) -> Program:
@@ -43,6 +47,13 @@ def growing(program: Program, *, rows_max: int) -> Program:
     return msgspec.structs.replace(program, root_sql=str(rows_max))
 
 
+def in_sample(query: Query, rows: Bag) -> Bag:
+    """Those of the rows that the query has."""
+    numbers = {one for one in bitset.members(rows.once) if admits(query, one)}
+    bits = bitset.of(numbers)
+    return Bag(rows.once & bits, rows.twice & bits)
+
+
 def rows_max_of(query: Query) -> int | None:
     """None: its state does not grow."""
     return int(query.program.root_sql) if query.program.root_sql else None
@@ -53,9 +64,18 @@ def row_count(bits: int) -> int:
     return len({number % VALUES for number in bitset.members(bits)})
 
 
+def survives(number: int) -> int:
+    """How many halvings the key of a record survives: as many as its hash has zeros at its end."""
+    mixed = (number // DIVISOR + 1) * MIXER >> 16 & 0xFF | 0x100
+    return (mixed & -mixed).bit_length() - 1
+
+
 def admits(query: Query, number: int) -> bool:
     """The divisor stands where an agent would have the site part of the plan. What is left of the
-    number stands for the keys, by which parts have their groups."""
+    number stands for the keys, by which parts have their groups and of which samples are."""
     if number % DIVISOR >= int(query.program.site_sql):
+        return False
+    level = query.stands_for
+    if level is not None and survives(number) < level.coarsening.halvings:
         return False
     return query.part is None or number // DIVISOR % query.part.count == query.part.number - 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.summary import Summary
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import AckLeaf, Acknowledgement
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
@@ -69,6 +70,9 @@ class SimulatedSignatures:
     def sign_state(self, state: SiteState) -> SiteState:
         return msgspec.structs.replace(state, proof=self._sign(_state(state)))
 
+    def sign_absence(self, absence: Absence) -> Absence:
+        return msgspec.structs.replace(absence, proof=self._sign(_absence(absence)))
+
     def sign_update(self, summary: Summary) -> Summary:
         proof = SimulatedUpdateProof(
             b"", b"", summary.pane, summary.more, said=_update(summary), by=self._own
@@ -97,6 +101,9 @@ class SimulatedSignatures:
 
     def is_state_of(self, site: str, state: SiteState) -> bool:
         return self._is_by(site, state.proof, _state(state))
+
+    def is_absence_of(self, site: str, absence: Absence) -> bool:
+        return self._is_by(site, absence.proof, _absence(absence))
 
     def is_update_of(self, site: str, summary: Summary) -> bool:
         proof, key = summary.proof, self._keys.get(site)
@@ -149,6 +156,10 @@ class SimulatedSignatures:
 
 def _state(state: SiteState) -> object:
     return msgspec.structs.replace(state, proof=None)
+
+
+def _absence(absence: Absence) -> object:
+    return msgspec.structs.replace(absence, proof=None, age_s=0.0)
 
 
 def _update(summary: Summary) -> object:

@@ -23,6 +23,8 @@ from headwater.overlay.messages import Message
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer
+from headwater.sim.records.admits import in_sample
+from headwater.sim.records.bag import Bag
 from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.tuning import Pace
 from headwater.sim.world.event_queue import EventQueue
@@ -388,7 +390,10 @@ class Life:
             for one in request.pieces
             if one.query in self.disk.ledgers
         ]
-        return self._around.merger.merge(found)
+        rows: Bag = self._around.merger.merge(found)
+        level = ledger.query.stands_for
+        has_sample = level is not None and level.coarsening.halvings > 0
+        return in_sample(ledger.query, rows) if has_sample else rows
 
     # ---- people
 

@@ -74,7 +74,7 @@ class LinkEnds:
             self.liars[site].hear(message)
         liar = self.liars.get(sender)
         if liar is not None and self._queue.now_s < liar.until_s:
-            message, bent = liar.bend(message, ordinal=self._sites[sender].truth.ordinal)
+            message, bent = liar.clocks.bend(message, ordinal=self._sites[sender].truth.ordinal)
             for what in bent:
                 self._transcript.count(f"a lie was told: {what}")
         life = self._sites[site].life

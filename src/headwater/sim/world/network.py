@@ -136,7 +136,7 @@ class Network:
         if path.block_count or path.bytes_per_s is not None or half.is_busy or is_counted:
             first = is_counted and self._ends.is_beat(message)
             half.put((self._queue.now_s, message), priority, first=first)
-            half.rate = half.rate.put(self._ends.size_bytes(message), now_s=self._queue.now_s)
+            half.rate = half.rate.changed(self._ends.size_bytes(message), now_s=self._queue.now_s)
             self._pump(half)
             self._tell_queued(half)
         else:
@@ -330,7 +330,7 @@ class Network:
 
     def _left(self, half: Half, message: Message) -> None:
         """It waited until now."""
-        half.rate = half.rate.left(self._ends.size_bytes(message), now_s=self._queue.now_s)
+        half.rate = half.rate.changed(-self._ends.size_bytes(message), now_s=self._queue.now_s)
 
     def _tell_queued(self, half: Half) -> None:
         if half.connection.open_at[half.sender]:

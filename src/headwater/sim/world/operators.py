@@ -12,13 +12,12 @@ from headwater.plan.query import Query, QueryId
 from headwater.sim.query_kinds import (
     draw_growing,
     draw_past,
-    draw_question,
     draw_sessions,
     draw_settings,
     draw_states,
     draw_time,
-    may_be_asked,
 )
+from headwater.sim.question_kinds import draw_question, may_be_asked
 from headwater.sim.scenario import SLIDE_S_MIN, START_S, Scenario, draw_query, draw_trees
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.keys import SimulatedSignatures

@@ -18,7 +18,7 @@ from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query
 from headwater.plan.readings import past_reading
-from headwater.sim.check.truth import SiteTruth
+from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.records.pane_disk import Untold
 from headwater.sim.records.past_book import PastDisk
 from headwater.sim.tuning import Pace

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.plan.command import Command, Install
-from headwater.sim.check.truth import SiteTruth
+from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.records.bag import Bag
 from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import Clock

@@ -19,7 +19,7 @@ from headwater.algebra.sets import ranges
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
-from headwater.sim.check.truth import SiteTruth
+from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.records.admits import SOURCE, admits
 from headwater.sim.records.pane_disk import Untold
 from headwater.sim.tuning import Pace
@@ -167,7 +167,8 @@ class SiteSpark:
     def _commit(self, batch: int, through: int, queries: Reading) -> None:
         if self.is_dead or batch != self._batch:
             return
-        if self._queue.now_s < self.stalled_until_s or self._disk.is_full:
+        is_stalled = self._queue.now_s < self.stalled_until_s
+        if is_stalled or self._disk.is_full or self._has_unrecorded(queries):
             after_s = max(RETRY_S, self.stalled_until_s - self._queue.now_s)
             self._queue.after(after_s, self._commit, batch, through, queries)
             return
@@ -189,6 +190,11 @@ class SiteSpark:
         self._report(good, high_us=max([log.times_us[p] for p in positions], default=None))
         if cube.committed < cube.found:
             self._begin()
+
+    def _has_unrecorded(self, queries: Reading) -> bool:
+        """A cube refuses results of a query of which nothing is recorded yet."""
+        known = self._disk.cube.records
+        return any(id_ in self.queries and id_ not in known for id_ in queries)
 
     def _reads_live(self, query_id: str, through: int) -> bool:
         """Whether a batch up to there has something for this query; its past is not in it."""
@@ -216,8 +222,10 @@ class SiteSpark:
             for p in positions
             if admits(query, log.numbers[p])
         ]
+        given: tuple[int, ...] = ()
         if query.stands_for is not None:
             records = [one for one in records if self._is_taken(query, one[1])]
+            given = self._given(query, positions)
         if records and self._queue.now_s < self.failing_until_s:
             panes = [query.window.pane_at(time_us) for _, time_us in records]
             self._disk.cube.states.miss(min(time_us for _, time_us in records), str(query.id))
@@ -233,7 +241,15 @@ class SiteSpark:
             return QueryBatch(str(query.id), stored, before_begin=before)
         now_s = self._clock.now_s()
         panes_stored, too_late, keys = self._disk.cube.store(query, records, now_s=now_s)
-        return QueryBatch(str(query.id), panes_stored, too_late=too_late, keys=keys)
+        return QueryBatch(str(query.id), panes_stored, too_late=too_late, given=given, keys=keys)
+
+    def _given(self, level: Query, positions: list[int]) -> tuple[int, ...]:
+        """The panes that a level has taken, and that records of its full query lie in."""
+        full = msgspec.structs.replace(level, companion=msgspec.UNSET)
+        read = (p for p in positions if admits(full, self._log.numbers[p]))
+        times_us = (self._log.times_us[p] for p in read)
+        taken = (time_us for time_us in times_us if self._is_taken(level, time_us))
+        return tuple(sorted({level.window.pane_at(time_us) for time_us in taken}))
 
     def _is_taken(self, level: Query, time_us: int) -> bool:
         """The rows of a level are those of its full query, of the panes that it has taken."""

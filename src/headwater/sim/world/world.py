@@ -27,7 +27,8 @@ from headwater.sim.check.check_end import EndCheck
 from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.checkers import Checkers
-from headwater.sim.check.truth import SiteTruth, Truth
+from headwater.sim.check.site_truth import SiteTruth
+from headwater.sim.check.truth import Truth
 from headwater.sim.faults.faults import Kind
 from headwater.sim.faults.liar import FLOOD, FLOOD_LIES, FLOOD_SHARE, Liar
 from headwater.sim.faults.nemesis import Nemesis

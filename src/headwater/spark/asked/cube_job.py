@@ -12,7 +12,7 @@ import pyarrow as pa
 from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.jvm.keeper import Spark
+from headwater.spark.jvm.lease import Spark
 from headwater.spark.root.root_job import root_job
 from headwater.spark.root.root_sessions import RootSessions
 from headwater.spark.spark_message import SPARK_ERRORS, message_of

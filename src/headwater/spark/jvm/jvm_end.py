@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from headwater.spark.jvm.lease import Work
+
 OUT_OF_MEMORY = re.compile(r"Terminating due to java\.lang\.OutOfMemoryError: (.+)")
 """What ``-XX:+ExitOnOutOfMemoryError`` makes it say, with exit code 3."""
 CRASH = re.compile(
@@ -145,3 +147,43 @@ def _killed(code: int) -> JvmEnd:
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:LINE_SHOWN] if lines else ""
+
+
+class JvmDied(msgspec.Struct, frozen=True):
+    end: JvmEnd
+    at_work: tuple[Work, ...]
+
+    @property
+    def text(self) -> str:
+        if not self.at_work:
+            return f"{self.end}; no query was at work"
+        works = (f"{one.what} of {', '.join(one.queries) or 'no query'}" for one in self.at_work)
+        return f"{self.end}; at work: {'; '.join(works)}"
+
+
+class JvmReplaced(msgspec.Struct, frozen=True):
+    why: str
+
+    @property
+    def text(self) -> str:
+        return f"the JVM was replaced between two batches: {self.why}"
+
+
+class JvmNotStarted(msgspec.Struct, frozen=True):
+    why: str
+    pause_s: float
+
+    @property
+    def text(self) -> str:
+        return f"Spark did not start, the next try is in {self.pause_s:.0f} s: {self.why}"
+
+
+class JvmStarted(msgspec.Struct, frozen=True):
+    generation: int
+
+    @property
+    def text(self) -> str:
+        return f"Spark runs again, with JVM number {self.generation} of this agent"
+
+
+SparkEvent = JvmDied | JvmReplaced | JvmNotStarted | JvmStarted

@@ -25,15 +25,24 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 import msgspec
 import structlog
-from pyspark.sql import SparkSession
 
 from headwater.errors import HeadwaterError, SparkDown, SparkFailed
 from headwater.spark.jvm.alone import Alone
-from headwater.spark.jvm.jvm_end import JvmEnd, let_down, overdue, stuck
+from headwater.spark.jvm.jvm_end import (
+    JvmDied,
+    JvmEnd,
+    JvmNotStarted,
+    JvmReplaced,
+    JvmStarted,
+    SparkEvent,
+    let_down,
+    overdue,
+    stuck,
+)
+from headwater.spark.jvm.lease import Lease, Work
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.jvm.vitals import Vitals, collect_garbage, read_vitals
 from headwater.spark.spark_message import SPARK_ERRORS
@@ -64,57 +73,6 @@ class KeeperLimits(msgspec.Struct, frozen=True):
     """How long work may wait on a cluster that gives no executor at all."""
 
 
-BATCH, ROOT_PART = "batch", "root part"
-
-
-class Work(msgspec.Struct, frozen=True):
-    """What a holder is doing."""
-
-    what: str
-    """``BATCH`` or ``ROOT_PART``."""
-    queries: tuple[str, ...]
-
-
-class JvmDied(msgspec.Struct, frozen=True):
-    end: JvmEnd
-    at_work: tuple[Work, ...]
-
-    @property
-    def text(self) -> str:
-        if not self.at_work:
-            return f"{self.end}; no query was at work"
-        works = (f"{one.what} of {', '.join(one.queries) or 'no query'}" for one in self.at_work)
-        return f"{self.end}; at work: {'; '.join(works)}"
-
-
-class JvmReplaced(msgspec.Struct, frozen=True):
-    why: str
-
-    @property
-    def text(self) -> str:
-        return f"the JVM was replaced between two batches: {self.why}"
-
-
-class JvmNotStarted(msgspec.Struct, frozen=True):
-    why: str
-    pause_s: float
-
-    @property
-    def text(self) -> str:
-        return f"Spark did not start, the next try is in {self.pause_s:.0f} s: {self.why}"
-
-
-class JvmStarted(msgspec.Struct, frozen=True):
-    generation: int
-
-    @property
-    def text(self) -> str:
-        return f"Spark runs again, with JVM number {self.generation} of this agent"
-
-
-SparkEvent = JvmDied | JvmReplaced | JvmNotStarted | JvmStarted
-
-
 class SparkStatus(msgspec.Struct, frozen=True):
     """For metrics; safe to ask for from any thread."""
 
@@ -126,80 +84,6 @@ class SparkStatus(msgspec.Struct, frozen=True):
     leases: int
     vitals: Vitals | None
     """As they were at the last look."""
-
-
-class Lease:
-    """The right to use a session until ``is_over``; whoever has it gives it back with ``end``."""
-
-    def __init__(self, keeper: SparkKeeper, running: RunningSpark, generation: int) -> None:
-        self.session: SparkSession = running.session
-        self.generation = generation
-        self.is_over = False
-        """Let go soon: the JVM is gone, or is to be replaced."""
-        self._keeper = keeper
-        self._running = running
-
-    def at_work(self, work: Work) -> contextlib.AbstractContextManager[None]:
-        """While this is open the work counts as under way; a death in it is remembered."""
-        return self._keeper._at_work(self._running, work)
-
-    def end(self) -> None:
-        self._keeper._let_go(self)
-
-    def why_over(self) -> str | None:
-        """In words, how the JVM under it ended; None while it runs."""
-        end = self._keeper.end_of(self._running)
-        return None if end is None else str(end)
-
-    def condemn(self, waited_s: float) -> None:
-        """The JVM does not answer: end it."""
-        self._keeper.condemn(self._running, waited_s)
-
-
-class StandingLease:
-    """Of a session whose JVM somebody else looks after."""
-
-    is_over = False
-    generation = 1
-
-    def __init__(self, session: SparkSession) -> None:
-        self.session = session
-
-    def at_work(self, work: Work) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
-    def end(self) -> None:
-        """Nobody waits for it."""
-
-    def why_over(self) -> str | None:
-        return None
-
-    def condemn(self, waited_s: float) -> None:
-        """Whoever started the JVM ends it."""
-
-
-AnyLease = Lease | StandingLease
-
-
-class Spark(Protocol):
-    """Where a host and a root get their session from."""
-
-    def lease(self) -> AnyLease:
-        """Raises ``SparkDown`` while there is none to be had."""
-
-
-class StandingSpark:
-    """A session for the length of a test, a rehearsal or a ``try``."""
-
-    def __init__(self, session: SparkSession) -> None:
-        self._lease = StandingLease(session)
-
-    def lease(self) -> StandingLease:
-        return self._lease
-
-
-def spark_of(given: Spark | SparkSession) -> Spark:
-    return StandingSpark(given) if isinstance(given, SparkSession) else given
 
 
 class SparkKeeper:
@@ -297,13 +181,13 @@ class SparkKeeper:
 
     # For leases
 
-    def _let_go(self, lease: Lease) -> None:
+    def let_go(self, lease: Lease) -> None:
         with self._changed:
             self._leases.discard(lease)
             self._changed.notify_all()
 
     @contextlib.contextmanager
-    def _at_work(self, running: RunningSpark, work: Work) -> Iterator[None]:
+    def work_under_way(self, running: RunningSpark, work: Work) -> Iterator[None]:
         with self._alone.at_work(alone=self._suspected(work)):
             yield from self._counted((running, work))
 

@@ -1,10 +1,8 @@
 """Published answers as files, read with pyarrow alone: what the Spark source picks and compares.
 
-A stream's directory holds publications, numbered from 1: ``headers-<number>.parquet`` says which
-windows and revisions were published, ``rows-<number>.parquet`` has their rows, window after window
-in the order of the headers. Headers appear after their rows and vanish before them, so whoever
-sees headers may read rows; a file that is gone nevertheless was removed in between, and the error
-says so.
+The files are those of ``published_files``; rows lie window after window, in the order of the
+headers. Headers appear after their rows and vanish before them, so whoever sees headers may read
+rows; a file that is gone nevertheless was removed in between, and the error says so.
 
 A revision replaces the whole answer of its window. As changes this is a difference of bags between
 a revision and the one before it, and the one before it is found by looking back through the
@@ -13,7 +11,8 @@ removed, or was made under another roster, all of the old rows are taken back an
 ones added. Nothing is remembered from one call to the next: the same files give the same changes in
 any process, today or after a restart.
 
-This file is sent to Spark's workers as it is, so it imports nothing of Headwater.
+This file is sent to Spark's workers as it is, and so is ``published_files``, the only one of
+Headwater that it imports.
 """
 
 from __future__ import annotations
@@ -31,16 +30,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-SHORT_FORM = ("window_start", "window_end", "revision", "exact", "final", "expected", "covered")
-"""The first columns of rows, under these names or, where the answer has one itself, with
-underscores before; headers have them all under these names."""
+from headwater.root.said.published_files import SHORT_FORM, file_name, own_name, published
+
 CHANGE, PUBLICATION, REVISES = "change", "publication", "revises"
 HEADERS_AT_ONCE = 256
 """Publications whose headers are read together when looking back for a former revision."""
 TABLES_HELD_MAX = 8
 """Neighbouring windows lie in the same few files; a reader holds that many."""
 _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_map)
-_HEADERS = re.compile(r"headers-(\d{12})\.parquet")
 
 
 class ResultsUnreadable(Exception):
@@ -92,8 +89,7 @@ class StreamDirectory:
         """The numbers in (after, through], rising; none when there is no such directory."""
         if not self.path.is_dir():
             return []
-        matches = (_HEADERS.fullmatch(entry.name) for entry in self.path.iterdir())
-        numbers = sorted(int(match[1]) for match in matches if match is not None)
+        numbers = published(entry.name for entry in self.path.iterdir())
         return [n for n in numbers if n > after and (through is None or n <= through)]
 
     def schema(self, kind: str) -> pa.Schema | None:
@@ -242,15 +238,15 @@ class StreamDirectory:
         )
 
     def _path(self, kind: str, number: int) -> Path:
-        return self.path / f"{kind}-{number:012d}.parquet"
+        return self.path / file_name(kind, number)
 
 
 def change_fields(rows: pa.Schema) -> tuple[pa.Field, pa.Field, pa.Field]:
     """The columns that changes have beside those of rows."""
     return (
-        pa.field(_own_name(CHANGE, rows.names), pa.string()),
-        pa.field(_own_name(PUBLICATION, rows.names), pa.int64()),
-        pa.field(_own_name(REVISES, rows.names), pa.int64()),
+        pa.field(own_name(CHANGE, rows.names), pa.string()),
+        pa.field(own_name(PUBLICATION, rows.names), pa.int64()),
+        pa.field(own_name(REVISES, rows.names), pa.int64()),
     )
 
 
@@ -313,9 +309,3 @@ def _answers(headers: pa.Table) -> Iterator[Answer]:
         position, first_row = next_of.get(number, (0, 0))
         yield Answer(number, position, query, window, revision, first_row, row_count)
         next_of[number] = (position + 1, first_row + row_count)
-
-
-def _own_name(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
-        name = f"_{name}"
-    return name

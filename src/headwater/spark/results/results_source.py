@@ -54,6 +54,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from headwater.root.said import published_files
 from headwater.spark.jvm.workers_python import objection_to
 from headwater.spark.results import results_layout
 from headwater.spark.results.asked_stream import asked_stream
@@ -79,7 +80,8 @@ def register(spark: SparkSession) -> None:
     Raises ``ResultsUnreadable`` where its workers could not run it.
     """
     _check_workers(spark)
-    modules = (results_layout, sys.modules[asked_stream.__module__], sys.modules[__name__])
+    asked, own = sys.modules[asked_stream.__module__], sys.modules[__name__]
+    modules = (published_files, results_layout, asked, own)
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:

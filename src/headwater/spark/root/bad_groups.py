@@ -37,6 +37,7 @@ from headwater.algebra.words.malformed import Malformed
 from headwater.errors import GroupFailed, SparkFailed
 from headwater.plan.query import Query
 from headwater.root.said.envelope import LEFT_OUT_NAMED_MAX, LeftOut, LeftOutGroup
+from headwater.root.said.sampled import Estimate
 
 log = structlog.get_logger()
 
@@ -81,6 +82,8 @@ class Finished(msgspec.Struct, frozen=True):
 
     rows: dict[int, pa.Table] = {}
     left_out: dict[int, LeftOut] = {}
+    estimates: dict[int, tuple[Estimate, ...]] = {}
+    """Of samples."""
     lines: int = 0
     """Of one Spark over all files: how many it read, how many the query can't use, and why."""
     malformed: int = 0

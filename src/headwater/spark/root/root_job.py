@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from headwater.errors import SparkFailed
 from headwater.plan.over_limit import OVER_LIMIT
 from headwater.spark.end_jobs import end_jobs
-from headwater.spark.jvm.keeper import ROOT_PART, AnyLease, Spark, Work
+from headwater.spark.jvm.lease import ROOT_PART, AnyLease, Spark, Work
 
 JOB_S_MAX = 600.0
 """An answer is some thousand rows and takes a second; under overload minutes. Beyond that nothing

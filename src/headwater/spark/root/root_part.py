@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from headwater.algebra.rows.types import WINDOW_COLUMN, group_schema
 from headwater.errors import GroupFailed, HeadwaterError, SparkFailed
 from headwater.plan.query import Query
-from headwater.spark.jvm.keeper import Spark, spark_of
+from headwater.spark.jvm.lease import Spark, spark_of
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion
 from headwater.spark.root.bad_groups import Verdict
 from headwater.spark.root.root_job import JOB_S_MAX, root_job

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.jvm.keeper import AnyLease
+from headwater.spark.jvm.lease import AnyLease
 from headwater.spark.jvm.session import apply_settings
 from headwater.spark.site.query_group import Settings
 

@@ -28,7 +28,7 @@ from headwater.edge.batches.batch_times import BatchLimits
 from headwater.errors import SparkDown
 from headwater.plan.query import Query
 from headwater.plan.readings import is_past, source_of
-from headwater.spark.jvm.keeper import AnyLease, Spark, spark_of
+from headwater.spark.jvm.lease import AnyLease, Spark, spark_of
 from headwater.spark.jvm.suspicion import Suspicion
 from headwater.spark.site.inbox import Inbox
 from headwater.spark.site.site_jobs import JOB_S_MAX

@@ -40,7 +40,7 @@ from headwater.plan.query import Query
 from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
 from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.spark.jvm.keeper import BATCH, Work
+from headwater.spark.jvm.lease import BATCH, Work
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion, apart
 from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable, joined
 from headwater.spark.site.inbox import Inbox
@@ -381,8 +381,12 @@ class SourceStream:
     def _outcomes(self, batches: Sequence[SiteBatch]) -> list[SiteOutcome]:
         """Of all queries at once, but for those that are suspected of ending JVMs."""
         found, suspects = [], self._suspicion.suspects()
-        queries = dict.fromkeys(str(query.id) for batch in batches for query in batch.queries)
-        for ids in apart(tuple(queries), suspects):
+        every = (str(query.id) for batch in batches for query in batch.queries)
+        queries = tuple(dict.fromkeys(every))
+        if not suspects:
+            with self._at_work(Work(BATCH, queries)):
+                return self._runner.run(batches)
+        for ids in apart(queries, suspects):
             with self._at_work(Work(BATCH, ids)):
                 found.append(self._runner.run([_with_queries(batch, ids) for batch in batches]))
             if len(ids) == 1 and ids[0] in suspects:
@@ -457,7 +461,8 @@ class SourceStream:
                 return False
             except Exception as error:
                 self._refused(batch.site, error)
-            self._note_waiting(batch.site, "")
+            if self._commit_waits.get(batch.site):
+                self._note_waiting(batch.site, "")
         return True
 
     def _note_waiting(self, site: str, why: str) -> None:

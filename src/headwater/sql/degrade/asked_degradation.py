@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from headwater.algebra.remainders.tolerance import Finally
-from headwater.plan.degrading.degradation import Degradation, Operator
+from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.sql.degrade import can_be_had
 from headwater.sql.degrade.asked_levels import read_operator
 from headwater.sql.degrade.backlog_options import read_backlog
@@ -34,8 +34,21 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
                 f"`{one.text[:60]}`: `{made.kind}` occurs twice; write all its levels in one",
             )
         operators.append(made)
+    _check_sample(options, operators)
     follows = read_finally(options) is Finally.EXACT
     backlog_bytes, backlog_age_s = read_backlog(options, operators, stream)
     if not operators:
         return UNSET
     return Degradation(tuple(operators), follows, backlog_bytes, backlog_age_s)
+
+
+def _check_sample(options: Options, operators: list[Operator]) -> None:
+    """A sample is of keys that are there, each with all of its records."""
+    keys = {one.kind: one for one in operators}
+    sample, coarser = keys.get(OperatorKind.SAMPLE), keys.get(OperatorKind.COARSEN_KEY)
+    if sample is not None and coarser is not None and sample.column == coarser.column:
+        raise options.refused(
+            "degrade",
+            f"`{sample.text[:60]}` beside `{coarser.text[:60]}`: a group of the coarser key would "
+            "have some of its finer ones; sample another key, or leave one of the two out",
+        )

@@ -12,10 +12,14 @@ from headwater.plan.durations import duration_text, duration_us
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import OPERATORS, Asked
 from headwater.sql.read.error_option import bound_of
+from headwater.sql.read.objection import Objection
 from headwater.sql.read.options import Options
 from headwater.sql.read.sql_text import parse_expression, sql_of
+from headwater.sql.tree.items import Key
 from headwater.sql.types.call_types import name_of
+from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.functions import CAST_FUNCTIONS, FUNCTIONS
+from headwater.sql.types.type_rules import type_sql
 
 TIME = "time"
 THRESHOLD_LEVELS = (1 / 64, 1 / 16, 1 / 4, 1.0)
@@ -68,10 +72,13 @@ def _coarsen_key(options: Options, asked: Asked, stream: Degradable) -> Operator
     except Exception as error:
         raise _refused(options, asked, stream, f"can't read '{asked.arguments[1][:60]}'") from error
     columns = {one.name.lower() for one in expression.find_all(exp.Column)}
-    if columns != {key.lower()}:
+    if columns != {key.name.lower()}:
         got = ", ".join(sorted(columns)) or "none"
         raise _refused(
-            options, asked, stream, f"a coarser key is made of `{key}` alone, got columns {got}"
+            options,
+            asked,
+            stream,
+            f"a coarser key is made of `{key.name}` alone, got columns {got}",
         )
     calls = [name_of(one) for one in expression.find_all(exp.Anonymous)]
     unknown = [one for one in calls if one not in FUNCTIONS and one not in CAST_FUNCTIONS]
@@ -82,8 +89,27 @@ def _coarsen_key(options: Options, asked: Asked, stream: Degradable) -> Operator
             stream,
             f"wanted an expression that always gives the same, got `{(unknown or ['SELECT'])[0]}`",
         )
-    found = _made(options, asked, stream, OperatorKind.COARSEN_KEY, [1.0], key)
-    return Operator(found.kind, found.levels, key, sql_of(expression), found.text)
+    _check_type(options, asked, stream, key, expression)
+    found = _made(options, asked, stream, OperatorKind.COARSEN_KEY, [1.0], key.name)
+    return Operator(found.kind, found.levels, key.name, sql_of(expression), found.text)
+
+
+def _check_type(
+    options: Options, asked: Asked, stream: Degradable, key: Key, expression: exp.Expr
+) -> None:
+    """The columns of an answer have the same types at every level."""
+    try:
+        type_ = type_of(expression, lambda column: key.type)
+    except Objection as objection:
+        raise _refused(options, asked, stream, objection.message) from objection
+    if type_ != key.type:
+        raise _refused(
+            options,
+            asked,
+            stream,
+            f"wanted {key.type}, which `{key.name}` is, got {type_}; write "
+            f"CAST(… AS {type_sql(key.type)})",
+        )
 
 
 def _threshold(options: Options, asked: Asked, stream: Degradable) -> Operator:
@@ -120,7 +146,7 @@ def _sample(options: Options, asked: Asked, stream: Degradable) -> Operator:
             f"1/{1 << LEVELS_MAX}; got '{asked.arguments[1][:60]}'",
         )
     levels = [1.0 / (1 << n) for n in range(1, count + 1)]
-    return _made(options, asked, stream, OperatorKind.SAMPLE, levels, key)
+    return _made(options, asked, stream, OperatorKind.SAMPLE, levels, key.name)
 
 
 def _top(options: Options, asked: Asked, stream: Degradable) -> Operator:
@@ -154,13 +180,22 @@ _READERS: Mapping[OperatorKind, Reader] = {
 }
 
 
-def _key(options: Options, asked: Asked, stream: Degradable) -> str:
+def _key(options: Options, asked: Asked, stream: Degradable) -> Key:
     found = stream.key(asked.arguments[0]) if stream.has_groups else None
     if found is None:
         raise _refused(
             options, asked, stream, f"`{asked.arguments[0][:60]}` is no key that groups have"
         )
-    return found.name
+    if not stream.has_levels(found):
+        raise _refused(
+            options,
+            asked,
+            stream,
+            f"`{found.name}` is {found.type}, computed of each record at its site; wanted a key of "
+            "integers, decimals, texts, days, times or truths, of which equal values are equal to "
+            "every function, in a stream of one root over windows of time that do not slide",
+        )
+    return found
 
 
 def _made(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from headwater.plan.degrading.degradation import Operator, OperatorKind
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Operator, OperatorKind
 from headwater.plan.durations import EXAMPLES, duration_us
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import NOTHING
@@ -25,13 +25,15 @@ def read_backlog(
 ) -> tuple[int | UnsetType, float | UnsetType]:
     """In bytes and seconds. Raises ``QueryRefused`` with what can be had."""
     found = _bytes(options), _age_s(options)
-    has_levels = any(one.kind is OperatorKind.COARSEN_TIME for one in operators)
+    levels = [one.kind for one in operators if one.kind in LEVEL_KINDS]
+    has_levels = levels[:1] == [OperatorKind.COARSEN_TIME]
     for name, limit in zip((BYTES, AGE), found, strict=True):
         if limit is not UNSET and not has_levels:
             raise options.refused(
                 name,
                 "beyond it the oldest panes that wait leave at a coarser level of time: wanted "
-                f"degrade = 'coarsen(time, …)' beside it, got none{stream.offered()}",
+                "degrade = 'coarsen(time, …)' beside it, before coarser keys and samples, got "
+                f"{', '.join(levels) or 'none'}{stream.offered()}",
             )
     return found
 

@@ -7,28 +7,22 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headwater.algebra.remainders.meaning import Meaning
-from headwater.plan.degrading.degradation import OperatorKind
+from headwater.algebra.rows.types import INTEGERS
+from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
 from headwater.plan.degrading.time_hierarchy import coarse_lengths
 from headwater.plan.durations import duration_text
 from headwater.sql.rules.never_negative import is_sure
 from headwater.sql.rules.tolerated_columns import call_of
-from headwater.sql.tree.nodes import (
-    Grouped,
-    Item,
-    Key,
-    Node,
-    Ordered,
-    Ranked,
-    Shown,
-    Split,
-    one,
-    the,
-)
+from headwater.sql.tree.items import Item, Key
+from headwater.sql.tree.nodes import Grouped, Node, Ordered, Ranked, Shown, Split, one, the
 from headwater.sql.tree.slots import CALL, KEY, slot_of
 
-WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, OperatorKind.COARSEN_TIME})
+WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, *LEVEL_KINDS})
 """Those that work from the site to the answer. Others are refused, whatever is asked of them."""
 LENGTHS_SHOWN = 3
+PLAIN_TYPES = ("boolean", "string", "date", "timestamp", "binary", *INTEGERS)
+"""Of keys that can be made coarser or be sampled, and decimals: equal values are equal to every
+function. (0.0 and -0.0 are one group, and two to some.)"""
 
 
 class Degradable:
@@ -82,8 +76,15 @@ class Degradable:
         is_added = error is not None and error.meaning is Meaning.ADDED
         return is_added and call is not None and not call.split.hidden and is_sure(call)
 
+    def has_levels(self, key: Key) -> bool:
+        """Whether it can be made coarser, or be sampled."""
+        is_plain = key.type in PLAIN_TYPES or key.type.startswith("decimal")
+        is_tumbling = self.group.window.panes_per_window == 1
+        return self.is_timed and is_plain and key.place is None and is_tumbling
+
     def names_of_keys(self) -> list[str]:
-        return [key.name for _, key in self._keys()] if self.has_groups else []
+        keys = [key for _, key in self._keys() if self.has_levels(key)]
+        return [key.name for key in keys] if self.has_groups else []
 
     def offers(self) -> list[str]:
         """What can be had, as it is written."""

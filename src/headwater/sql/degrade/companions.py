@@ -1,31 +1,66 @@
-"""The queries that stand for a stream where links are full, one for each length of coarse panes.
+"""The queries that stand for a stream where links are full, one for each level that needs one.
 
-Each asks the same question with longer windows, and is installed with the stream, under a name that
-says how long they are: ``hits`` with ``coarsen(time, 5 s)`` has ``hits_5_seconds`` beside it.
+Each asks the same question with longer windows, by a coarser key, or of a sample of one, and is
+installed with the stream, under a name that says so: ``hits`` with ``coarsen(time, 5 s)`` has
+``hits_5_seconds`` beside it. Levels come one behind the other, in the order of their operators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally
-from headwater.plan.degrading.companion import Companion, level_name, plain_fault
-from headwater.plan.degrading.degradation import OperatorKind
+from headwater.algebra.windows.coarsening import Coarsening
+from headwater.plan.degrading.companion import (
+    LEVELS_MAX,
+    TOTALS_MAX,
+    Companion,
+    Totalled,
+    level_name,
+    plain_fault,
+)
+from headwater.plan.degrading.degradation import (
+    LEVEL_KINDS,
+    Degradation,
+    Level,
+    Operator,
+    OperatorKind,
+)
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
+from headwater.sql.degrade.at_level import at_level
+from headwater.sql.degrade.determined_keys import coarsening_at
 from headwater.sql.read.options import Options
-from headwater.sql.tree.nodes import Grouped, Node, rewrite
+from headwater.sql.rules.measured_errors import partial_of
+from headwater.sql.rules.scaled_columns import scaled_items
+from headwater.sql.tree.nodes import Node, Split, the
+
+TEXT_SHOWN = 200
+"""Of an expression, as much as people are told."""
 
 
-def coarse_lengths_of(query: Query) -> list[int]:
-    """In microseconds, the mildest first."""
+class LevelShape(NamedTuple):
+    """What one level gives up, with all before it."""
+
+    newest: Level
+    length_us: int
+    coarsening: Coarsening
+
+
+def level_operators(query: Query) -> tuple[Operator, ...]:
+    """What of its degradation is installed as streams beside it."""
     operators = () if query.degrades is None else query.degrades.operators
-    times = [one for one in operators if one.kind is OperatorKind.COARSEN_TIME]
-    return [round(length) for one in times for length in one.levels]
+    return tuple(one for one in operators if one.kind in LEVEL_KINDS)
+
+
+def levels_text(operators: Sequence[Operator]) -> str:
+    """As they were written."""
+    return ", ".join(one.text for one in operators)
 
 
 def companions_of(
@@ -35,52 +70,102 @@ def companions_of(
     finally_: Finally,
     program_of: Callable[[Node], Program],
 ) -> list[Query]:
-    """The levels of its time, none where its input ends. Raises ``QueryRefused`` where what else it
-    asks for can't be had of coarser panes."""
-    lengths = coarse_lengths_of(query)
-    if not lengths or query.ends:
+    """The levels of a stream, none where its input ends. Raises ``QueryRefused`` where what else it
+    asks for can't be had of them."""
+    plan = query.degrades
+    if plan is None or query.ends or not level_operators(query):
         return []
     fault = plain_fault(query)
     if fault is not None:
+        asked = levels_text(level_operators(query))
+        raise options.refused("degrade", f"levels can't be had with {fault}; leave {asked} out")
+    shapes = _shapes(query, plan, split)
+    if len(shapes) > LEVELS_MAX:
         raise options.refused(
-            "degrade", f"coarser panes can't be had with {fault}; leave coarsen(time, …) out"
+            "degrade",
+            f"wanted at most {LEVELS_MAX} levels of time, key and sample together, each of which "
+            f"is a stream of its own, got {len(shapes)}",
         )
+    totals = _totals(split)
     return [
-        companion(
-            query,
-            program_of(at_length(split, length_us)),
-            length_us=length_us,
-            step=step,
-            count=len(lengths),
-            finally_=finally_,
-        )
-        for step, length_us in enumerate(lengths, start=1)
+        _companion(query, program_of, split, shape, (step, len(shapes)), finally_, totals)
+        for step, shape in enumerate(shapes, start=1)
     ]
 
 
-def at_length(tree: Node, length_us: int) -> Node:
-    """The same question, of windows so long."""
-    window = WindowSpec(length_us, length_us)
-    return rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, window=window))
+def _shapes(query: Query, plan: Degradation, split: Node) -> list[LevelShape]:
+    found = []
+    for step in range(1, plan.last_step + 1):
+        newest = plan.newest_at(step)
+        if newest is not None and newest.operator.kind in LEVEL_KINDS:
+            length_us = round(plan.size_at(OperatorKind.COARSEN_TIME, step) or query.window.pane_us)
+            found.append(LevelShape(newest, length_us, coarsening_at(split, plan, step)))
+    return found
 
 
-def companion(
-    query: Query, program: Program, *, length_us: int, step: int, count: int, finally_: Finally
+def _companion(
+    query: Query,
+    program_of: Callable[[Node], Program],
+    split: Node,
+    shape: LevelShape,
+    place: tuple[int, int],
+    finally_: Finally,
+    totals: tuple[Totalled, ...],
 ) -> Query:
     """Not numbered yet, nor does it have the number of the query that it stands for."""
-    window, text = WindowSpec(length_us, length_us), duration_text(length_us)
-    assert query.begin_pane is not None, "coarser panes are had with a begin"
+    window = WindowSpec(shape.length_us, shape.length_us)
+    rows, operator = shape.coarsening, shape.newest.operator
+    tree = at_level(split, length_us=shape.length_us, coarsening=rows)
+    assert query.begin_pane is not None, "levels are had with a begin"
     begin_us = query.window.pane_start_us(query.begin_pane)
-    name = level_name(query.id.name, text)
+    sampled = _sampled(query) if rows.halvings else ""
+    share = f"1 in {1 << rows.halvings}"
+    texts = {
+        OperatorKind.COARSEN_TIME: ("coarsen(time)", duration_text(shape.length_us)),
+        OperatorKind.COARSEN_KEY: (f"coarsen({operator.column})", operator.expression),
+        OperatorKind.SAMPLE: (f"sample({operator.column})", share),
+    }
+    name, text = texts[operator.kind]
+    is_longer = shape.length_us != query.window.pane_us
+    level = level_name(
+        query.id.name,
+        length=duration_text(shape.length_us) if is_longer else "",
+        key=rows.key,
+        sample=f"{sampled} {share}" if sampled else "",
+    )
+    step, count = place
     return msgspec.structs.replace(
         query,
-        id=QueryId(name, query.id.installer, 0),
+        id=QueryId(level, query.id.installer, 0),
         window=window,
         begin_pane=window.first_window_from(begin_us),
-        program=program,
+        program=program_of(tree),
         degradation=msgspec.UNSET,
-        companion=Companion(str(query.id), step, count, text=text, finally_=finally_),
+        companion=Companion(
+            str(query.id),
+            step,
+            count,
+            operator=name,
+            text=text[:TEXT_SHOWN],
+            finally_=finally_,
+            kind=operator.kind,
+            coarsening=rows,
+            sampled=sampled,
+            totals=totals if sampled else (),
+        ),
     )
+
+
+def _sampled(query: Query) -> str:
+    assert query.degrades is not None
+    kinds = {one.kind: one.column for one in query.degrades.operators}
+    return kinds[OperatorKind.SAMPLE]
+
+
+def _totals(tree: Node) -> tuple[Totalled, ...]:
+    split = the(tree, Split)
+    found = [Totalled(item.name, partial_of(index, split)) for item, index in scaled_items(tree)]
+    return tuple(found[:TOTALS_MAX])
 
 
 def with_full_ids(queries: Sequence[Query]) -> list[Query]:

@@ -28,7 +28,8 @@ from headwater.sql.read.options import Options
 from headwater.sql.rules.measured_errors import measure_of
 from headwater.sql.rules.never_negative import is_sure
 from headwater.sql.rules.tolerated_columns import call_of, tolerated_columns
-from headwater.sql.tree.nodes import Item, Node, Split, the
+from headwater.sql.tree.items import Item
+from headwater.sql.tree.nodes import Node, Split, the
 from headwater.sql.tree.slots import slot_of
 
 THRESHOLD = "threshold"

@@ -29,7 +29,8 @@ from headwater.plan.durations import duration_text
 from headwater.plan.query import Query, TimeKind
 from headwater.sql.compile import question_of
 from headwater.sql.read.sql_text import column, name_sql, named_sql, sql_of
-from headwater.sql.tree.nodes import Grouped, Key, Node, Split, the
+from headwater.sql.tree.items import Key
+from headwater.sql.tree.nodes import Grouped, Node, Split, the
 from headwater.sql.types.place_functions import is_place
 from headwater.sql.types.type_rules import type_sql
 from headwater.sql.write.select_sql import select_sql

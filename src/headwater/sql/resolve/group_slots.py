@@ -19,7 +19,7 @@ from headwater.sql.read.objection import Objection
 from headwater.sql.read.sql_text import parse_expression, placed, sql_of
 from headwater.sql.resolve.resolve_names import Names
 from headwater.sql.tree.grouping_sets import GROUPING_ID, GROUPING_OF
-from headwater.sql.tree.nodes import Call, Key
+from headwater.sql.tree.items import Call, Key
 from headwater.sql.tree.slots import CALL, KEY, NUMBER, slot, slot_of, window_field
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.expression_types import type_of

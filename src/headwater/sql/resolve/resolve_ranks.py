@@ -20,7 +20,8 @@ from headwater.sql.read.sources import RESERVED_PREFIX
 from headwater.sql.read.sql_text import column, placed, sql_of
 from headwater.sql.resolve.find_window import is_window_call
 from headwater.sql.resolve.name_items import item_name
-from headwater.sql.tree.nodes import Item, Rank, Ranked, Shown
+from headwater.sql.tree.items import Item
+from headwater.sql.tree.nodes import Rank, Ranked, Shown
 from headwater.sql.types.call_types import name_of
 from headwater.sql.types.expression_types import type_of
 

@@ -34,19 +34,8 @@ from headwater.sql.resolve.resolve_names import Names, with_window_column
 from headwater.sql.resolve.resolve_ranks import TakenOut, with_ranks
 from headwater.sql.resolve.resolve_views import resolve_views
 from headwater.sql.resolve.row_keys import asks_for_rows, check_row_size, row_keys
-from headwater.sql.tree.nodes import (
-    ROWS,
-    Expanded,
-    Grouped,
-    Item,
-    Kept,
-    Key,
-    Node,
-    Ordered,
-    Records,
-    Shown,
-    Term,
-)
+from headwater.sql.tree.items import ROWS, Item, Key, Term
+from headwater.sql.tree.nodes import Expanded, Grouped, Kept, Node, Ordered, Records, Shown
 from headwater.sql.tree.slots import window_field
 from headwater.sql.types.expression_types import type_of
 from headwater.sql.types.place_functions import ONLY_KEYS, is_place, place_of

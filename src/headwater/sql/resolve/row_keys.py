@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from headwater.sql.read.objection import Objection
 from headwater.sql.resolve.group_slots import is_aggregate
-from headwater.sql.tree.nodes import Key
+from headwater.sql.tree.items import Key
 from headwater.sql.tree.slots import window_field
 from headwater.sql.types.place_functions import is_place
 

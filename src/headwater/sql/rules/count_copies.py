@@ -6,7 +6,8 @@ computed and not shown.
 
 import msgspec
 
-from headwater.sql.tree.nodes import ROWS, Grouped, Item, Node, Shown, rewrite, the
+from headwater.sql.tree.items import ROWS, Item
+from headwater.sql.tree.nodes import Grouped, Node, Shown, rewrite, the
 from headwater.sql.tree.slots import CALL, slot
 
 COPIES = "__copies"

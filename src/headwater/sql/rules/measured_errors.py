@@ -18,7 +18,8 @@ from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.rows.coarser_groups import set_number
 from headwater.algebra.rows.columns import Partial
 from headwater.sql.tree.grouping_sets import only_in
-from headwater.sql.tree.nodes import Call, Node, Split, rewrite
+from headwater.sql.tree.items import Call
+from headwater.sql.tree.nodes import Node, Split, rewrite
 
 STEM = "records"
 """What the name of a partial begins with that is there for an error alone."""
@@ -45,14 +46,21 @@ def measure_of(index: int, split: Split) -> Measure:
         hidden = {key.name for key in split.hidden}
         counted = [name for name in fold.over if name not in hidden]
         return Measure(counted[0] if counted else "", fold.over[0])
-    text, rule = _text(call, split), _rule(call)
-    return Measure(
-        next(
-            partial.name
-            for partial, sql in split.partials.items()
-            if sql == text and partial.merge == rule
-        )
-    )
+    return Measure(_named(_text(call, split), _rule(call), split))
+
+
+def partial_of(index: int, split: Split) -> str:
+    """Of the call with this index, a count or a sum: where it is in a summary's rows."""
+    call = split.below.calls[index]
+    text = call.sql(call.split.partials[0].site)
+    if split.sets:
+        text = only_in(set_number(split.sets[0], len(split.hidden)), text)
+    return _named(text, call.rule.name, split)
+
+
+def _named(text: str, rule: str, split: Split) -> str:
+    found = (one.name for one, sql in split.partials.items() if (sql, one.merge) == (text, rule))
+    return next(found)
 
 
 def _measured(split: Split) -> Split:

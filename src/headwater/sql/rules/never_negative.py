@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from headwater.sql.tree.nodes import Call
+from headwater.sql.tree.items import Call
 from headwater.sql.types.call_types import name_of
 
 _COUNTS = ("count", "count_if")

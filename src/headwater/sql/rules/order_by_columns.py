@@ -7,7 +7,8 @@ by break ties, so that root and reference keep the same rows; maps, which have n
 import msgspec
 
 from headwater.sql.read.sql_text import sql_of
-from headwater.sql.tree.nodes import Item, Node, Ordered, Shown, rewrite, the
+from headwater.sql.tree.items import Item
+from headwater.sql.tree.nodes import Node, Ordered, Shown, rewrite, the
 from headwater.sql.types.type_rules import is_orderable
 
 ORDER_PREFIX = "__order_"

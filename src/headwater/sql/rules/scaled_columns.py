@@ -7,11 +7,14 @@ nothing is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 from msgspec import UnsetType
 
 from headwater.algebra.demand import Demand
-from headwater.sql.tree.nodes import Grouped, Item, Node, Shown, the
+from headwater.sql.tree.items import Item
+from headwater.sql.tree.nodes import Grouped, Node, Shown, the
 from headwater.sql.tree.slots import CALL, slot_of
 
 
@@ -19,14 +22,16 @@ def with_scaled_columns(demand: Demand | UnsetType, tree: Node) -> Demand | Unse
     """A random demand that knows them; any other as it is."""
     if isinstance(demand, UnsetType) or not demand.is_random:
         return demand
-    group = the(tree, Grouped)
-    names = tuple(item.name for item in the(tree, Shown).items if _scales(item, group))
+    names = tuple(item.name for item, _ in scaled_items(tree))
     return msgspec.structs.replace(demand, scaled=names)
 
 
-def _scales(item: Item, group: Grouped) -> bool:
-    found = slot_of(item.expression)
-    if found is None or found[0] != CALL:
-        return False
-    call = group.calls[found[1]]
-    return call.aggregate.scales and not call.split.hidden
+def scaled_items(tree: Node) -> Iterator[tuple[Item, int]]:
+    """With the calls that they are."""
+    group = the(tree, Grouped)
+    for item in the(tree, Shown).items:
+        found = slot_of(item.expression)
+        if found is not None and found[0] == CALL:
+            call = group.calls[found[1]]
+            if call.aggregate.scales and not call.split.hidden:
+                yield item, found[1]

@@ -28,7 +28,8 @@ from headwater.algebra.rows.columns import Folded, Partial
 from headwater.algebra.rows.types import PANE_COLUMN, WINDOW_COLUMN
 from headwater.sql.read.sql_text import name_sql, parse_expression, sql_of
 from headwater.sql.tree.grouping_sets import only_in, unlike_others
-from headwater.sql.tree.nodes import ROWS, Call, Grouped, Key, Node, Shown, Split, rewrite, the
+from headwater.sql.tree.items import ROWS, Call, Key
+from headwater.sql.tree.nodes import Grouped, Node, Shown, Split, rewrite, the
 
 
 def split_aggregates(tree: Node) -> Node:

@@ -29,18 +29,8 @@ from headwater.sql.read.refusal import choices
 from headwater.sql.rules.measured_errors import measure_of
 from headwater.sql.rules.never_negative import is_sure
 from headwater.sql.rules.tolerated_having import conditions_of
-from headwater.sql.tree.nodes import (
-    Call,
-    Grouped,
-    Item,
-    Node,
-    Ordered,
-    Ranked,
-    Shown,
-    Split,
-    one,
-    the,
-)
+from headwater.sql.tree.items import Call, Item
+from headwater.sql.tree.nodes import Grouped, Node, Ordered, Ranked, Shown, Split, one, the
 from headwater.sql.tree.slots import CALL, slot_of
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")

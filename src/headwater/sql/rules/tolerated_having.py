@@ -14,7 +14,7 @@ from sqlglot import exp
 from headwater.algebra.remainders.tolerance import CONDITIONS_MAX, Comparison, Condition
 from headwater.sql.read.options import Options
 from headwater.sql.rules.never_negative import is_sure
-from headwater.sql.tree.nodes import Call, Item
+from headwater.sql.tree.items import Call, Item
 from headwater.sql.tree.slots import CALL, slot_of
 
 _COMPARISONS: dict[type[exp.Expr], Comparison] = {

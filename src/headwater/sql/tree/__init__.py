@@ -1,4 +1,5 @@
 """What a stream asks, as frozen nodes that refuse to be made wrong.
 
-Open ``nodes`` first, then ``slots``: how an expression speaks of groups.
+Open ``nodes`` first, then ``items``, of which they are made, and ``slots``: how an expression
+speaks of groups.
 """

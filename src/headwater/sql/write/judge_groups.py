@@ -23,7 +23,8 @@ from sqlglot import exp
 
 from headwater.sql.read.sql_text import name_sql, parse, parse_expression, sql_of
 from headwater.sql.tree.grouping_sets import number_sql, sets_sql
-from headwater.sql.tree.nodes import Call, Grouped, Node, Ordered, Shown, the
+from headwater.sql.tree.items import Call
+from headwater.sql.tree.nodes import Grouped, Node, Ordered, Shown, the
 from headwater.sql.tree.slots import KEY, NUMBER, filled
 from headwater.sql.write.select_sql import WINDOW, answer_sql, select_sql
 from headwater.sql.write.state_records import states_sql

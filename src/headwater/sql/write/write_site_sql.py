@@ -23,7 +23,7 @@ def write_site_sql(tree: Node) -> str:
     columns += [f"{GROUPING} AS {name_sql(split.number)}"] if split.number else []
     columns += [named_sql(text, partial.name) for partial, text in split.partials.items()]
     where = [sql_of(kept.condition) for kept in group.conditions]
-    groups = grouping_sql(len(group.keys), len(split.hidden), split.sets)
+    groups = grouping_sql(len(split.keys) - len(split.hidden), len(split.hidden), split.sets)
     return sql_of(parse(select_sql(columns, expanded_sql(group), where=where, groups=groups)))
 
 

@@ -106,7 +106,8 @@ class BatchCommitter:
             known = self._judge(state, batch, results)
             new = [result for result in results if result.query not in known]
             self._remember(state, batch, new)
-            self._cuts.note_first(state, outcome.low_time_us)
+            if state.past is not None:
+                self._cuts.note_first(state, state.past, outcome.low_time_us)
             twice_bytes = self._cuts.doubtful_bytes(state, through=batch.through_cut)
             queries = tuple(
                 self._store(result, written, unnamed, now_s=now_s)
@@ -175,7 +176,8 @@ class BatchCommitter:
                 for table in tables_of(result):
                     rows = by_pane(table, self._queries.takes(result.query))
                     found.append(WrittenRows(result.query, rows.runs, rows.refused))
-                    found[-1].keys = keys_of(rows, self._early_of(result.query))
+                    early = self._early_of(result.query)
+                    found[-1].keys = () if early is None else keys_of(rows, early)
                     if rows.runs:
                         yield result.query, rows.table
 
@@ -238,6 +240,7 @@ class BatchCommitter:
             before_begin=early,
             malformed=result.malformed,
             counted_through=result.counted_through,
+            given=result.given,
             keys=tuple(keys),
         )
 

@@ -113,6 +113,10 @@ class Cube:
         self._rows = PaneSegments(manifest, segments)
         ring = StateRing(manifest, self._rows)
         self._queries = CubeQueries(manifest, ring, last_rows_of=last_rows_of)
+        self.past_of = self._queries.past_of
+        self.unread = self._queries.unread
+        """Queries of which the record can't be read, and why: they are not among what is restored,
+        and what the cube has of them stays until they are removed."""
         self._early = EarlyMaker(
             manifest,
             self._queries,
@@ -276,20 +280,17 @@ class Cube:
         found: list[PreparedUpdates | PreparedStates | PreparedEarly] = []
         for one in writes:
             if isinstance(one, MakeUpdates):
-                found.append(self._prepared(one, packer))
+                of = self._queries.last_rows_of(one.query)
+                found.append(
+                    self._maker.prepare(one, packer)
+                    if of is None
+                    else self._states.prepare(one, of, packer)
+                )
             elif isinstance(one, MakeEarly):
                 is_closing = (one.query, one.pane) in closing
                 early = PreparedEarly(one) if is_closing else self._early.prepare(one, packer)
                 found.append(early)
         return found
-
-    def _prepared(
-        self, wanted: MakeUpdates, packer: ImagePacker
-    ) -> PreparedUpdates | PreparedStates:
-        of = self._queries.last_rows_of(wanted.query)
-        if of is None:
-            return self._maker.prepare(wanted, packer)
-        return self._states.prepare(wanted, of, packer)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> pa.Table:
         """The rows of these updates as one table.
@@ -339,11 +340,6 @@ class Cube:
         with self.manifest.lock:
             return [kept_of(self.manifest, self._queries, query) for query in self._queries.names()]
 
-    def past_of(self, query: str) -> str | None:
-        """Which reading of the past the query awaits, as is written; empty: none. None: nothing is
-        written of the query."""
-        return self._queries.past_of(query)
-
     def counted(self, query: str, window: WindowSpec) -> int:
         """Where the site's own count of what it reads for a query goes on: behind what it has read,
         and, where windows go by it, not before the first pane that it answers for."""
@@ -352,11 +348,6 @@ class Cube:
         first = self._queries.first_pane(query)
         start = window.pane_start_us(first) if 0 < first < FOREVER else 0
         return max(self._queries.counted(query), start)
-
-    def unread(self) -> dict[str, str]:
-        """Queries of which the record can't be read, and why: they are not among what is restored,
-        and what the cube has of them stays until they are removed."""
-        return self._queries.unread()
 
     def retention(self, *, now_s: float) -> Retained:
         """Let go of what is too old or too much. Call it now and then; tell the edge."""

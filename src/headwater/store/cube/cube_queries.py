@@ -13,8 +13,8 @@ import msgspec
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.windows.last_rows import LastRows
-from headwater.algebra.words.site_state import FOREVER, Declined, Reason
-from headwater.edge.record import RUNNING, EdgeRecord
+from headwater.algebra.words.site_state import FOREVER, RUNNING, Declined, Reason
+from headwater.edge.record import EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.errors import UnreadableRow
 from headwater.store.cube.state_ring import StateRing
@@ -110,8 +110,7 @@ class CubeQueries:
         return next((name for name, known in self._known.numbers.items() if known == number), None)
 
     def unread(self) -> dict[str, str]:
-        """Queries whose record can't be read, and why. What the cube has of them stays as it is
-        until they are removed."""
+        """Queries whose record can't be read, and why."""
         return dict(self._known.unread)
 
     def is_forgotten(self, query: str) -> bool:
@@ -155,7 +154,8 @@ class CubeQueries:
         return () if record is None else record.taken
 
     def past_of(self, query: str) -> str | None:
-        """Which reading of the past it awaits, as is written; None: nothing is written of it."""
+        """Which reading of the past it awaits, as is written; empty: none. None: nothing is written
+        of it."""
         record = self._known.records.get(query)
         return None if record is None else record.past
 

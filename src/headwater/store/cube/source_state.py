@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -114,14 +114,20 @@ class SourceState:
         self._see_committed()
 
     def registered(
-        self, last_cut: int, news: dict[int, Loss], heard: Iterable[int], found: int, found_s: float
+        self,
+        last_cut: int,
+        news: dict[int, Loss],
+        heard: Collection[int],
+        found: int,
+        found_s: float,
     ) -> None:
         """``found`` is how many bytes the new cuts have."""
         if last_cut > self.last_cut:
             self.wait(last_cut, found, found_s)
         self.is_begun = True
         self.last_cut = last_cut
-        self.forget_losses(heard)
+        if heard:
+            self.forget_losses(heard)
         self.losses.update(news)
 
     def wait(self, last_cut: int, byte_count: int, found_s: float) -> None:
@@ -135,8 +141,9 @@ class SourceState:
     def _count_waiting(self) -> None:
         self.waiting_bytes = sum(count for _, count, _ in self._waiting)
 
-    def committed(self, through: int, heard: Iterable[int] = ()) -> None:
-        self.forget_losses(heard)
+    def committed(self, through: int, heard: Collection[int] = ()) -> None:
+        if heard:
+            self.forget_losses(heard)
         self.committed_cut = through
         self._see_committed()
 

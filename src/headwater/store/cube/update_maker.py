@@ -38,6 +38,7 @@ from headwater.algebra.remainders.early_rows import Taken
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, leaving_rows, withhold
 from headwater.algebra.summary import Merger
+from headwater.algebra.windows.coarsening import apart
 from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.store.cube.cube_queries import CubeQueries
@@ -209,11 +210,11 @@ class UpdateMaker:
         prepared = PreparedPane(pane, parts)
         intact: list[Stretch] = []
         early = [one.rows for one in taken if one.rows is not None]
-        left = self._early.left(query, taken)
+        left = self._early.left(query, taken) if taken else None
         is_known = len(early) == len(taken)
         is_level = bool(self._queries.taken(query))  # panes of a batch have become one
         for tables in self._reader.portions(parts, intact, left):
-            tables = _apart(tables) if is_level else tables
+            tables = apart(tables) if is_level else tables
             merged = merger.merge(tables) if len(tables) != 1 else tables[0]
             is_whole = is_known and len(intact) == len(parts) and not prepared.pieces
             if allowance is not None and is_whole:
@@ -370,14 +371,6 @@ class UpdateMaker:
                 for one, _ in kept
             ),
         )
-
-
-def _apart(tables: list[pa.Table]) -> list[pa.Table]:
-    """Two at least, of which a merge makes each key once: one may have a key several times."""
-    if len(tables) != 1:
-        return tables
-    (table,), half = tables, tables[0].num_rows // 2
-    return [table.slice(0, half), table.slice(half)]
 
 
 def _done(query: str, pane: PreparedPane, counts: Counts) -> UpdatesMade:

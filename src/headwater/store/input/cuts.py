@@ -233,12 +233,12 @@ class CutLog:
         where = f"what was read of a file of {state.name}, in {self._manifest.path},"
         return [row_value(content, PastFile, where=where, hint=REMOVE) for (content,) in rows]
 
-    def note_first(self, state: SourceState, first_us: int | None) -> None:
-        """Inside a batch's transaction: its earliest record has this time. Where it is the first
-        batch of a past with records, that is where what is retained begins."""
-        if state.past is None or state.past.first_us is not None or first_us is None:
+    def note_first(self, state: SourceState, former: Past, first_us: int | None) -> None:
+        """Inside the transaction of a batch of a past: its earliest record has this time. Where it
+        is the first one with records, that is where what is retained begins."""
+        if former.first_us is not None or first_us is None:
             return
-        past = Past(state.past.after_cut, first_us)
+        past = Past(former.after_cut, first_us)
         self._write_files(state, (), (), past)
         self._manifest.after_commit(lambda: state.past_begun(past))
 
@@ -483,6 +483,8 @@ class CutLog:
 
     def _delete_heard(self, state: SourceState) -> list[int]:
         """Losses that were told and that every record knows of."""
+        if not state.told:  # nearly always
+            return []
         through = self._loss_heard(state.name)
         heard = [number for number in state.told if through is None or number <= through]
         self._manifest.run_many("DELETE FROM losses WHERE id = ?", ((n,) for n in heard))

@@ -1,8 +1,7 @@
 """The shape of published answers: a header for each window and revision, and rows.
 
-Headers carry the whole envelope as JSON, and beside it, as columns, what people ask for. Rows carry
-a short form of it, so that a row read alone still says what it stands for. An answer's own column
-that has the name of one of ours keeps it; ours then begins with an underscore.
+Headers carry the whole envelope as JSON, and beside it, as columns, what people ask for; rows carry
+a short form of it (``published_files``).
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.root.said.envelope import Envelope
+from headwater.root.said.published_files import SHORT_FORM, own_name
 from headwater.root.said.withheld import in_short
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -57,7 +57,6 @@ HEADER_SCHEMA = pa.schema(
         pa.field("envelope", pa.string(), nullable=False),
     ]
 )
-SHORT_FORM = ("window_start", "window_end", "revision", "exact", "final", "expected", "covered")
 BOUNDS = SHORT_FORM[:2]
 ROW_FIELDS = tuple(HEADER_SCHEMA.field(name) for name in SHORT_FORM)
 
@@ -134,13 +133,6 @@ def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
         columns.append(pa.repeat(pa.scalar(values[field.name], field.type), rows.num_rows))
     schema = pa.schema([*fields, *rows.schema])
     return pa.Table.from_arrays([*columns, *rows.columns], schema=schema)
-
-
-def own_name(name: str, taken: Sequence[str]) -> str:
-    """Our column's name beside the answer's own columns."""
-    while name in taken:
-        name = f"_{name}"
-    return name
 
 
 def envelope_of(header: str) -> Envelope:

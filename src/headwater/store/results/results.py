@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from headwater.errors import StoreError
 from headwater.root.said.envelope import Envelope
+from headwater.root.said.published_files import file_name, published
 from headwater.store.disk import Disk, explained, make_durably
 from headwater.store.parquet_stream import parquet_pieces
 from headwater.store.results.publication import (
@@ -40,7 +41,6 @@ from headwater.store.segments import parquet_image
 
 PUBLICATIONS_MAX = 100_000
 """Of one stream; beyond it the oldest are removed."""
-_HEADERS = re.compile(r"headers-(\d{12})\.parquet")
 _HIDDEN = re.compile(r"\.(?:headers|rows)-(\d{12})\.parquet")
 
 
@@ -161,7 +161,7 @@ class ResultsWriter:
             self._disk.remove(self._path(kind, seq, hidden=hidden))
 
     def _path(self, kind: str, seq: int, *, hidden: bool) -> Path:
-        return self.directory / f"{'.' if hidden else ''}{kind}-{seq:012d}.parquet"
+        return self.directory / f"{'.' if hidden else ''}{file_name(kind, seq)}"
 
     def _names(self, pattern: re.Pattern[str]) -> list[re.Match[str]]:
         matches = (pattern.fullmatch(entry.name) for entry in self._disk.scan(self.directory))
@@ -235,11 +235,8 @@ class ResultsReader:
             ) from None
 
     def _path(self, kind: str, seq: int) -> Path:
-        return self.directory / f"{kind}-{seq:012d}.parquet"
+        return self.directory / file_name(kind, seq)
 
 
 def _published(directory: Path) -> list[int]:
-    if not directory.is_dir():
-        return []
-    matches = (_HEADERS.fullmatch(path.name) for path in directory.iterdir())
-    return sorted(int(match[1]) for match in matches if match is not None)
+    return published(path.name for path in directory.iterdir()) if directory.is_dir() else []

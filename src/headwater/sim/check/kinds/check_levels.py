@@ -19,7 +19,8 @@ from headwater.plan.roster import Roster
 from headwater.root.outputs import Answer, WindowAnswer
 from headwater.root.said.degraded import DegradedSite
 from headwater.sim.check.check_answers import Published, check_revision, expected_sites
-from headwater.sim.check.truth import SiteTruth, Truth
+from headwater.sim.check.site_truth import SiteTruth
+from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
 from headwater.sim.transcript import Transcript
@@ -116,9 +117,9 @@ class LevelCheck:
             born, in_it = born | of_site, bag.once & of_site
             if name in degraded:
                 self._check_taken(where, ordinal, degraded[name])
-                lack = self._lack_at(degraded[name], site, in_it)
+                lack = self._lack_at(degraded[name], site, in_it, of_site)
             else:
-                lack = self._lack_full(site, window, in_it)
+                lack = self._lack_full(site, window, in_it, of_site)
             covered += not lack or name in missing
             if lack and name not in missing:
                 raise Violation("true coverage", f"{where}: {name} is not missing, but {lack}")
@@ -151,18 +152,19 @@ class LevelCheck:
             and query.stands_for.step == degraded.level
         )
 
-    def _lack_at(self, degraded: DegradedSite, site: SiteTruth, in_it: int) -> str:
+    def _lack_at(self, degraded: DegradedSite, site: SiteTruth, in_it: int, wanted: int) -> str:
+        """``wanted``: the others of the site are not in the sample."""
         level = self._level_of(degraded)
         for first, last in degraded.panes:
             for pane in range(first, last + 1):
-                lack = site.lack(level, pane, in_it & site.born(level, pane))
+                lack = site.lack(level, pane, (in_it | ~wanted) & site.born(level, pane))
                 if lack:
                     return f"of its pane {pane} at level {degraded.level}: {lack}"
         return ""
 
-    def _lack_full(self, site: SiteTruth, window: int, in_it: int) -> str:
+    def _lack_full(self, site: SiteTruth, window: int, in_it: int, wanted: int) -> str:
         for pane in fine_panes(self._full, self.query, window):
-            lack = site.lack(self._full, pane, in_it & site.born(self._full, pane))
+            lack = site.lack(self._full, pane, (in_it | ~wanted) & site.born(self._full, pane))
             if lack:
                 return f"of pane {pane} at full fidelity: {lack}"
         return ""

@@ -18,7 +18,8 @@ from headwater.plan.query import Query
 from headwater.plan.roster import Roster
 from headwater.root.outputs import WindowAnswer
 from headwater.root.said.envelope import Envelope, MissingSite
-from headwater.sim.check.truth import SiteTruth, Truth
+from headwater.sim.check.site_truth import SiteTruth
+from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.asked_panes import stream_panes
 from headwater.sim.records.bag import Bag, numbers_text

@@ -9,9 +9,8 @@ from headwater.edge.report import PaneKeys
 from headwater.store.cube.batch_rows import BatchRows
 
 
-def keys_of(rows: BatchRows, early: EarlyRows | None) -> tuple[PaneKeys, ...]:
-    """None are told where the query sends nothing early."""
-    if early is None or not rows.runs:
+def keys_of(rows: BatchRows, early: EarlyRows) -> tuple[PaneKeys, ...]:
+    if not rows.runs:
         return ()
     hashes, values = early.hashes(rows.table), early.values(rows.table)
     row_bytes = max(1, rows.table.nbytes // rows.table.num_rows)

@@ -28,17 +28,20 @@ class PartReader:
         """By segment: how often in a row the disk refused to read it."""
 
     def portions(
-        self, parts: list[Stretch], intact: list[Stretch], left: Callable[[pa.Table, int], pa.Table]
+        self,
+        parts: list[Stretch],
+        intact: list[Stretch],
+        left: Callable[[pa.Table, int], pa.Table] | None = None,
     ) -> Iterator[list[pa.Table]]:
         """The tables of all parts that can be read, up to ``MERGE_BYTES_MAX`` and one at a time;
         the parts themselves into ``intact``. There is at least one portion, if an empty one.
-        ``left``: what is left of the rows of a segment."""
+        ``left``: what is left of the rows of a segment; None: all."""
         tables: list[pa.Table] = []
         for part in parts:
             table = self.read(part)
             if table is None:
                 continue
-            table = left(table, part.segment)
+            table = table if left is None else left(table, part.segment)
             if tables and sum(one.nbytes for one in tables) + table.nbytes > MERGE_BYTES_MAX:
                 yield tables
                 tables = []

@@ -1,0 +1,159 @@
+"""A parent tells the roots whom it has lost: by its own links, signed, as long as that lasts."""
+
+import msgspec
+import pytest
+
+from headwater.algebra.words.absence import Absence
+from headwater.overlay.messages import AbsenceMessage
+from headwater.overlay.outputs import AbsenceDelivered
+from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
+
+TREE = """
+root
+  a
+    c
+    d
+  b
+"""
+SIBLING = """
+root
+  b
+    c
+    d
+  a
+"""
+NAMES = ("root", "a", "b", "c", "d")
+
+
+@pytest.fixture
+def world(overlay):
+    keys = {name: SimulatedKey() for name in (*NAMES, OPERATOR)}
+    operator = SimulatedSignatures(keys[OPERATOR], keys)
+    world = overlay.World(
+        TREE,
+        SIBLING,
+        signatures_of=lambda name: SimulatedSignatures(keys[name], keys),
+        sign=operator.sign_command,
+    )
+    world.signatures = {name: SimulatedSignatures(key, keys) for name, key in keys.items()}
+    world.query = world.install(sites=NAMES)
+    world.run(6.0)
+    return world
+
+
+def said(world, name="root"):
+    return [output.absence for output in world.of(name, AbsenceDelivered)]
+
+
+def lost_by(world, since=0):
+    """{speaker: lost} of the newest words."""
+    name = {ordinal: site for site, ordinal in world.ordinal.items()}
+    words = said(world)[since:]
+    return {name[one.speaker]: {name[lost] for lost in one.lost} for one in words}
+
+
+def test_where_all_is_well_nobody_says_anything(world):
+    world.run(60.0)
+    assert said(world) == []
+    assert world.sent["AbsenceMessage"] == 0
+
+
+def test_each_parent_says_whom_it_has_lost_after_a_while(world):
+    world.part("d")
+    world.run(3.0)
+    assert said(world) == [], "it may have found a host by then"
+    world.run(5.0)
+    assert lost_by(world) == {"a": {"d"}, "b": {"d"}}
+
+
+def test_it_is_said_with_every_heartbeat_and_no_longer_than_it_lasts(world):
+    world.part("d")
+    world.run(20.0)
+    count = len(said(world))
+    assert count >= 2 * 6
+    for other in ("a", "b"):
+        world.connect(other, "d")
+    world.run(1.0)
+    count = len(said(world))
+    world.run(20.0)
+    assert len(said(world)) == count
+
+
+def test_a_word_is_dated_by_the_clock_of_the_root(overlay):
+    world = overlay.World(TREE, skew_s={"root": 5_000.0, "a": -70.0})
+    world.install(sites=NAMES)
+    world.run(6.0)
+    world.part("c")
+    world.run(6.0)
+    (word, *_) = said(world)
+    assert world.clock_s("root") - 6.0 <= word.clock_s <= world.clock_s("root") + 0.1
+    assert word.age_s == pytest.approx(0.01, abs=0.005)
+
+
+def test_a_root_says_it_of_its_own_children(world):
+    world.part("b")
+    world.run(8.0)
+    assert "root" in lost_by(world)
+    assert lost_by(world)["root"] == {"b"}
+
+
+def test_a_host_says_who_has_come_to_it(world):
+    for parent in ("a", "b"):
+        world.sever(parent, "d")
+    world.run(12.0)
+    name = {ordinal: site for site, ordinal in world.ordinal.items()}
+    hosts = {name[one.speaker] for one in said(world) if world.ordinal["d"] in one.guests}
+    assert hosts, "somebody has taken it in, and says so"
+    assert hosts.isdisjoint({"a", "b"})
+
+
+def test_who_was_never_seen_since_the_start_is_waited_for_longer(overlay):
+    world = overlay.World(TREE, linked=False)
+    for child, parent in (("a", "root"), ("b", "root"), ("c", "a")):
+        world.connect(child, parent)
+    world.barred.add(frozenset(("a", "d")))
+    world.run(2.0)
+    world.install(sites=NAMES)
+    world.run(15.0)
+    of_d = [one for one in said(world) if world.ordinal["d"] in one.lost]
+    assert of_d == []
+    world.run(25.0)
+    assert [one for one in said(world) if world.ordinal["d"] in one.lost]
+
+
+def test_what_its_speaker_has_not_signed_is_refused(world):
+    forged = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    other = world.signatures["b"].sign_absence(forged)
+    for word in (forged, other):
+        world.hand("a", "root", AbsenceMessage(word))
+    assert said(world) == []
+    assert world.peers["root"].counts()["refused"] == 2
+    changed = msgspec.structs.replace(world.signatures["a"].sign_absence(forged), lost=(3,))
+    world.hand("a", "root", AbsenceMessage(changed))
+    assert said(world) == []
+    world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(forged)))
+    assert len(said(world)) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"speaker": 99}, {"lost": (99,)}, {"guests": (99,)}, {"age_s": -1.0}, {"clock_s": 1e13}],
+)
+def test_what_can_not_be_is_refused(world, change):
+    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    word = world.signatures["a"].sign_absence(msgspec.structs.replace(word, **change))
+    world.hand("a", "root", AbsenceMessage(word))
+    assert said(world) == []
+    assert world.peers["root"].counts()["refused"] == 1
+
+
+def test_a_peer_that_was_asleep_accuses_nobody(world):
+    world.part("d")
+    world.run(1.0)
+    world.asleep = {"a", "b"}
+    world.run(30.0)
+    world.asleep = set()
+    for other in ("a", "b"):
+        world.connect(other, "d")
+    world.run(3.0)
+    assert all(world.ordinal["d"] not in one.lost for one in said(world))
