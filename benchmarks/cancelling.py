@@ -42,6 +42,7 @@ from headwater.sim.simulation import make_place, make_roster, make_scenario, mak
 from headwater.sim.simulation_file import SimulationFile
 from headwater.sim.world.world import World
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.input.new_cut import NewCut
 
 SITES = 50
@@ -130,8 +131,8 @@ def make_s() -> float:
     counts = pa.array(np.arange(GROUPS))
     found: list[float] = []
     with tempfile.TemporaryDirectory() as directory:
-        made = {"merger_of": lambda query: MERGER, "clock": lambda: 1_000.0}
-        cube = Cube.open(Path(directory), site="paris", **made)
+        facts = QueryFacts(lambda query: MERGER)
+        cube = Cube.open(Path(directory), site="paris", facts=facts, clock=lambda: 1_000.0)
         record = EdgeRecord(first_pane=0)
         cube.write([Remember(QUERY, record)])
         state = cube.cuts.open_source(SOURCE)

@@ -23,6 +23,7 @@ from headwater.edge.outputs import MakeEarly, MakeUpdates, Remember
 from headwater.edge.record import EdgeRecord
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.input.new_cut import NewCut
 
 QUERY, SOURCE = "hits@home#1", "weblog"
@@ -63,9 +64,10 @@ def run(one_in: int | None) -> int:
         cube = Cube.open(
             Path(directory),
             site="paris",
-            merger_of=lambda query: MERGER,
+            facts=QueryFacts(
+                lambda query: MERGER, early_of=lambda query: EarlyRows(("page",), ("n",))
+            ),
             clock=lambda: 1_000.0,
-            early_of=lambda query: EarlyRows(("page",), ("n",)),
         )
         record = EdgeRecord(first_pane=0)
         cube.write([Remember(QUERY, record)])

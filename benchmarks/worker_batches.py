@@ -24,7 +24,8 @@ from headwater.plan.query import Query
 from headwater.reading.form import form_of
 from headwater.spark.jvm.session import SparkConfig, start_session
 from headwater.spark.lines.readable import whole_files
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.workers import worker_lines
 from headwater.sql.compile import compile_statements
 

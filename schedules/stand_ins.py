@@ -23,7 +23,8 @@ from headwater.algebra.rows.types import summary_schema
 from headwater.errors import SparkFailed
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
-from headwater.spark.site.batch import SiteBatch, Unreadable
+from headwater.spark.site.inbox import SiteBatch
+from headwater.spark.unreadable import Unreadable
 from schedules.story import Story
 from schedules.turns import Turn, Turns
 

@@ -100,7 +100,7 @@ class Source:
         sent = Sent(now_s, byte_count, self.policy.step, lost, int(counts.sum()))
         self.sent.append(sent)
         self._queue.append(sent)
-        self._drain = self._drain.put(round(byte_count), now_s=now_s)
+        self._drain = self._drain.changed(round(byte_count), now_s=now_s)
         if self._plan is not None:
             self._look(self._plan, counts, byte_count, count, now_s)
 
@@ -159,7 +159,7 @@ class Source:
                 head.arrived_s = at_s + ONE_WAY_S
                 self._queue.popleft()
             left_bytes = round(taken) if self._queue else self._drain.queued_bytes
-            self._drain = self._drain.left(left_bytes, now_s=at_s)
+            self._drain = self._drain.changed(-left_bytes, now_s=at_s)
         return carried
 
 

@@ -78,3 +78,13 @@ def test_budgets_of_links_are_in_bytes_a_second(tmp_path: Path):
         config.require_budgets(Roster(1, tuple(sites), home="oslo"))
     sites.append(Site(3, "frankfurt"))
     config.require_budgets(Roster(1, tuple(sites), home="oslo"))
+
+
+def test_an_update_may_be_made_smaller_for_a_narrow_link_and_not_larger(tmp_path: Path):
+    path = tmp_path / "agent.toml"
+    path.write_text('site = "oslo"\n[cube]\nsummary_bytes_max = 32768\n')
+    assert RuntimeSettings.of(AgentConfig.load(path)).summary_bytes_max == 32_768
+    for wrong in (1_000, 1 << 30):
+        path.write_text(f'site = "oslo"\n[cube]\nsummary_bytes_max = {wrong}\n')
+        with pytest.raises(ConfigurationError, match=f"wanted 4096 to 4194304, got {wrong}"):
+            AgentConfig.load(path)

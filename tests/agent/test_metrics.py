@@ -67,7 +67,9 @@ class LoopOnly:
             ),
         )
         progress = SimpleNamespace(roots=roots, edge=edges)
-        edge = SimpleNamespace(clock_off_s=lambda: 3_600.0)
+        edge = SimpleNamespace(
+            clock_off_s=lambda: 3_600.0, keys_let_go=7, progress=lambda now_s: ()
+        )
         return SimpleNamespace(peer=peer, edge=edge, clock_steps=2, progress=lambda: progress)
 
     @property
@@ -124,6 +126,7 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert "headwater_early_keys_total 31.0" in text
     assert 'headwater_questions_total{what="answered"} 3.0' in text
     assert "headwater_early_keys_again_total 4.0" in text
+    assert "headwater_early_keys_let_go_total 7.0" in text
     assert "headwater_withheld_keys_total 7.0" in text
     assert "headwater_flush_seconds 1.5" in text
     assert "headwater_groups_left_out_total 4.0" in text

@@ -299,6 +299,19 @@ def test_a_stream_of_which_something_was_kept_back_is_held_to_what_it_says() -> 
     assert good.is_good
     text = summary_text(good)
     assert "yes, within what it says" in text
-    assert "in 1 of 9 windows in time; one to misses_soon after 3.2 s, in 9." in text
+    assert "misses was there in time in 1 of 9 windows, after 9.1 s in the middle" in text
+    assert "misses_soon, which may be off by 0.5 % of total, in 9 of 9, after 3.2 s" in text
+    assert "too busy" not in text
+    assert "doesn't show" not in text
     lost = msgspec.structs.replace(bounded, bounded_count=6)
     assert not DemoSummary((lost,), 1, 1, 1, 1, 1.0).is_good
+
+
+@pytest.mark.parametrize(
+    ("whole", "bounded", "said"), [(1, 2, "too busy"), (8, 9, "wide enough for both")]
+)
+def test_a_run_that_does_not_show_what_an_error_brings_says_so(
+    whole: int, bounded: int, said: str
+) -> None:
+    verdict = NarrowVerdict("lagos's line", 9, 9.1, 3.2, whole, bounded, "0.2 %", 0.001, 1_812)
+    assert said in summary_text(DemoSummary((), 1, 1, 1, 1, 1.0, narrow=verdict))

@@ -21,6 +21,7 @@ from headwater.edge.record import EdgeRecord
 from headwater.reading.outcome import Batch
 from headwater.root.outputs import Keep, KeptSummary, WindowAnswered
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.poll import Start
 from headwater.store.ledger.root_ledger import RootLedger
@@ -32,7 +33,7 @@ RECORD = EdgeRecord(first_pane=0)
 
 
 def open_cube(directory: Path) -> Cube:
-    return Cube.open(directory / "cube", site="paris", merger_of=lambda query: MERGER)
+    return Cube.open(directory / "cube", site="paris", facts=QueryFacts(lambda query: MERGER))
 
 
 def open_ledger(directory: Path) -> RootLedger:

@@ -24,10 +24,10 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
 from headwater.reading.outcome import SiteOutcome
-from headwater.spark.site.batch import SiteBatch
-from headwater.spark.site.inbox import Inbox
+from headwater.spark.site.inbox import Inbox, SiteBatch
 from headwater.spark.site.source_stream import SourceStream
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 
 SITE = "paris"
 WAIT_S_MAX = 120.0
@@ -83,7 +83,7 @@ class Site:
     ) -> None:
         self.data = directory / "data"
         self.data.mkdir(exist_ok=True)
-        self.cube = Cube.open(directory / "cube", site=SITE, merger_of=lambda _: MERGER)
+        self.cube = Cube.open(directory / "cube", site=SITE, facts=QueryFacts(lambda _: MERGER))
         self.host = Host()
         self.begun: list[str] = []
         self.notices: list[tuple[str, str]] = []

@@ -19,7 +19,7 @@ import pyarrow as pa
 from headwater.algebra.rows.types import site_schema
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
-from headwater.spark.site.batch import SiteBatch
+from headwater.spark.site.inbox import SiteBatch
 
 PANES, GROUPS = 3, 2
 """That each site has rows of."""

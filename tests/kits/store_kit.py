@@ -23,6 +23,7 @@ from headwater.plan.sources.source import Source, SourceFormat
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.root.said.envelope import Envelope, Trigger
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.disk import Disk
 from headwater.store.input.new_cut import NewCut
 from headwater.store.manifest import Manifest
@@ -227,13 +228,10 @@ class CubeUser:
         self._batch = 0
 
     def _open(self) -> Cube:
-        return Cube.open(
-            self.directory,
-            site="paris",
-            merger_of=lambda query: MERGER,
-            clock=self.clock,
-            **self.options,
-        )
+        asked = {name: of for name, of in self.options.items() if name in QueryFacts._fields}
+        more = {name: of for name, of in self.options.items() if name not in asked}
+        facts = QueryFacts(**{"merger_of": lambda query: MERGER} | asked)
+        return Cube.open(self.directory, site="paris", facts=facts, clock=self.clock, **more)
 
     def reopen(self) -> None:
         self.cube.close()

@@ -22,7 +22,7 @@ from headwater.algebra.rows.types import arrow_type, site_schema
 from headwater.algebra.windows.sequence_grid import ROW
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
-from headwater.spark.site.batch import SiteBatch
+from headwater.spark.site.inbox import SiteBatch
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "kits"))

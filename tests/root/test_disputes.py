@@ -29,6 +29,7 @@ from headwater.algebra.words.site_state import PaneState
 from headwater.edge.config import EdgeConfig
 from headwater.edge.words.close_words import CloseWords
 from headwater.root import outputs as root_out
+from headwater.root.carriers.disputes import Disputes
 from headwater.root.config import RootConfig
 
 SITES = 3
@@ -440,3 +441,43 @@ def test_a_site_that_has_not_closed_the_pane_says_so_and_holds_up_nobody():
     world.run(200.0, panes=6)
     assert world.rows(2) == world.truth(2) - {world.record(0, 2)}, "site 0 had read nothing in it"
     assert world.newest(2).final
+
+
+class OneBench:
+    """Room for one disputed pane at a time; of all of them everything is in."""
+
+    def __init__(self, *panes: int, lasting: frozenset[int] = frozenset()) -> None:
+        self.waiting = list(panes)
+        self.lasting = lasting
+        """Disputed still when they have been replaced."""
+        self.benches: dict[int, None] = {}
+        self.begin_more(now_s=0.0)
+
+    def begin_more(self, *, now_s: float) -> None:
+        if self.waiting and not self.benches:
+            self.benches[self.waiting.pop(0)] = None
+
+    def complete(self, pane: int) -> list[Summary]:
+        return []
+
+    def replaced(self, pane: int) -> None:
+        del self.benches[pane]
+        self.waiting += [pane] if pane in self.lasting else []
+
+
+@pytest.mark.parametrize("lasting", [frozenset(), frozenset({5})])
+def test_panes_of_which_all_is_in_are_replaced_at_once_however_little_room_there_is(
+    monkeypatch: pytest.MonkeyPatch, lasting: frozenset[int]
+) -> None:
+    disputes = Federation().root.root.disputes
+    bench = OneBench(5, 3, 9, 7, lasting=lasting)
+    found: list[int] = []
+
+    def replace(_: Disputes, pane: int, own: object, *, now_s: float) -> None:
+        found.append(pane)
+        bench.replaced(pane)
+
+    monkeypatch.setattr(Disputes, "_replace", replace)
+    monkeypatch.setattr(disputes, "replacing", bench)
+    disputes.replace(now_s=1.0)
+    assert found == [5, 3, 9, 7], "each once, also where it stays disputed"

@@ -26,7 +26,7 @@ from headwater.agent.input.feeder import Feeder
 from headwater.edge.batches.batch_times import BatchLimits
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site import source_stream
-from headwater.spark.site.batch import SiteBatch
+from headwater.spark.site.inbox import SiteBatch
 
 WRITE_EVERY_S = 0.2
 LENGTH_S = 60.0

@@ -9,6 +9,7 @@ import pytest
 
 from headwater.agent.query_book import QueryBook
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.disk import Disk
 from headwater.store.owner_alone import ReadableDisk, Readers, make_own, owner_alone
 
@@ -33,7 +34,9 @@ def test_what_a_disk_makes_is_its_owners_alone(tmp_path: Path):
 
 def test_a_cube_its_manifest_and_its_lock_are_their_owners_alone(tmp_path: Path):
     book = QueryBook()
-    cube = Cube.open(tmp_path / "cube", site="fra", merger_of=book.merger, clock=lambda: 0.0)
+    cube = Cube.open(
+        tmp_path / "cube", site="fra", facts=QueryFacts(book.merger), clock=lambda: 0.0
+    )
     try:
         files = [path for path in (tmp_path / "cube").rglob("*") if path.is_file()]
         wide = {path.name: oct(mode(path)) for path in files if mode(path) & 0o077}

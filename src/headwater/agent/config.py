@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from headwater.agent.asking.ask_config import AskConfig
+from headwater.agent.care.host import HostConfig
 from headwater.agent.control.rights import OperatorRights
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.algebra.byte_rate import bytes_per_s_of
@@ -27,6 +28,7 @@ from headwater.overlay.links.link_budgets import CONTROL_SHARE_MAX, LinkBudgets
 from headwater.plan.roster import Roster
 from headwater.root.config import RootConfig
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX
 from headwater.store.owner_alone import Readers
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -151,6 +153,10 @@ class PolicyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     everything, and every viewer read."""
 
 
+SUMMARY_BYTES_MIN = 4 << 10
+"""Smaller updates would be mostly what stands around their rows."""
+
+
 class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     retention_s: float = 7 * 86_400.0
     """How long panes are kept after their last write; also the default lateness of queries."""
@@ -159,8 +165,16 @@ class CubeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     growing_rows_max: int = GROWING_ROWS_MAX
     """Rows that a pane of one query may have where that grows with the values in the data, as in
     count(DISTINCT x); beyond, the pane is declined (limit)."""
+    summary_bytes_max: int = SUMMARY_BYTES_MAX
+    """What has more bytes, before they are packed, leaves as several updates. On a narrow link
+    nothing overtakes one that has begun to leave, so there smaller ones let others pass."""
 
     def __post_init__(self) -> None:
+        if not SUMMARY_BYTES_MIN <= self.summary_bytes_max <= SUMMARY_BYTES_MAX:
+            raise ValueError(
+                f"cube.summary_bytes_max: wanted {SUMMARY_BYTES_MIN} to {SUMMARY_BYTES_MAX}, "
+                f"got {self.summary_bytes_max}"
+            )
         if self.growing_rows_max <= 0:
             raise ValueError(
                 f"cube.growing_rows_max: wanted more than 0, got {self.growing_rows_max}"
@@ -232,6 +246,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     edge: EdgeConfig = EdgeConfig()
     root: RootConfig = RootConfig()
     ask: AskConfig = AskConfig()
+    host: HostConfig = HostConfig()
     branching: int = 8
     """How many neighbours a member of a tree has below it, about."""
     trees: int = 4

@@ -61,6 +61,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     standing: int = 0
     early_keys: int = 0
     early_again: int = 0
+    early_let_go: int = 0
     withheld_keys: int = 0
     flush_s: float = 0.0
     degrading: Mapping[str, DegradeProgress] = {}
@@ -181,6 +182,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         standing=sum(one.alarms for one in roots),
         early_keys=sum(one.early_keys for one in edges),
         early_again=sum(one.early_again for one in edges),
+        early_let_go=runtime.node.edge.keys_let_go,
         withheld_keys=sum(one.withheld_keys for one in edges),
         flush_s=max((one.flush_s for one in edges), default=0.0),
         links_carry=links_told(runtime),
@@ -336,6 +338,11 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_early_keys_again",
         "Of those, keys of closed panes that had left before in the same pane",
         value=snapshot.early_again,
+    )
+    yield CounterMetricFamily(
+        "headwater_early_keys_let_go",
+        "Keys put aside since all queries together followed too many (outbox_keys_site_max)",
+        value=snapshot.early_let_go,
     )
     yield CounterMetricFamily(
         "headwater_withheld_keys",

@@ -62,6 +62,7 @@ EXIT_TO_BE_RESTARTED = 75
 def run_agent(config: AgentConfig) -> None:
     """Run until SIGTERM or SIGINT; SIGHUP reads certificates and deny list again."""
     os.umask(UMASK)
+    config.host.settle_in()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         processors=[
@@ -96,6 +97,7 @@ async def _run(config: AgentConfig) -> None:
         clock=clock.now_s,
         retention=RetentionConfig(config.cube.retention_s, config.cube.retention_bytes),
         growing_rows_max=config.cube.growing_rows_max,
+        summary_bytes_max=config.cube.summary_bytes_max,
         spool_bytes_max=config.sources.spool_bytes_max,
         readers=config.results_readers,
     )

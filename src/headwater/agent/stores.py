@@ -18,8 +18,10 @@ from pathlib import Path
 from headwater.agent.query_book import QueryBook
 from headwater.store.commands import CommandStore
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.cube.retention import RetentionConfig
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
+from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX
 from headwater.store.disk import Disk
 from headwater.store.input.spool import SPOOL_BYTES_MAX
 from headwater.store.ledger.root_ledger import RootLedger
@@ -46,6 +48,7 @@ class SiteStores:
         readers: Readers = Readers.OWNER,
         spool_directory: Path | None = None,
         growing_rows_max: int = GROWING_ROWS_MAX,
+        summary_bytes_max: int = SUMMARY_BYTES_MAX,
         tables: Tables | None = None,
     ) -> None:
         """``spool_directory``: one for the finite inputs of all sites of a run. ``tables``: those
@@ -60,19 +63,22 @@ class SiteStores:
         self.cube = Cube.open(
             directory / "cube",
             site=site,
-            merger_of=self.book.merger,
-            limit_of=self.book.row_limit,
-            allowance_of=self.book.allowance,
-            early_of=self.book.early_rows,
-            levels_of=self.book.levels,
-            last_rows_of=self.book.last_rows,
-            keep_s_of=self.book.keep_s,
+            facts=QueryFacts(
+                merger_of=self.book.merger,
+                limit_of=self.book.row_limit,
+                allowance_of=self.book.allowance,
+                early_of=self.book.early_rows,
+                levels_of=self.book.levels,
+                last_rows_of=self.book.last_rows,
+                keep_s_of=self.book.keep_s,
+            ),
             retention=retention,
             spool_bytes_max=spool_bytes_max,
             clock=clock,
             disk=self.disk,
             cache_bytes_max=cache_bytes_max,
             spool_directory=spool_directory,
+            summary_bytes_max=summary_bytes_max,
             tables=tables,
         )
         try:

@@ -84,6 +84,9 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """No fewer leave in one update while more wait: ten cost 50 bytes each, a hundred cost 24."""
     outbox_keys_max: int = 500_000
     """Keys of one pane that are followed one by one, at some 120 bytes each."""
+    outbox_keys_site_max: int = 2_000_000
+    """The same of all open panes of all queries together, and of what is remembered of earlier
+    ones, at some 40 bytes each. Beyond, the largest puts its smallest keys aside."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

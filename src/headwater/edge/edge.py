@@ -21,6 +21,7 @@ from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
+from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -67,6 +68,7 @@ class Edge:
         self._clocks: dict[str, SourceClock] = {}
         self._outputs: list[Output] = []
         self._outbox = Outbox(config)
+        self._keys = SiteKeys(config.outbox_keys_site_max)
         self._watch = ClockWatch(config.clock_tolerance_s)
         self._due_s: float | None = None
         """The next deadline, until something changes."""
@@ -104,7 +106,7 @@ class Edge:
             others_s=self._watch.others_s,
         )
         state.belief.behind_s = self._watch.behind_s
-        edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s)
+        edge = QueryEdge(state, retention_s=self._retention_s, made_s=self._made_s, keys=self._keys)
         kept = self._kept.pop(query_id, None)
         if offset_s is not None:
             edge.beginning.hear_clock(offset_s, is_confirmed=is_confirmed, now_s=now_s)
@@ -229,7 +231,8 @@ class Edge:
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
         for edge in self._of_source(report.source):
             take_report(edge, batches.get(edge.state.id), report, now_s=now_s)
-            edge.levels.hear(report)
+            if edge.levels:
+                edge.levels.hear(report)
 
     def asked(self, found: Asked, *, now_s: float) -> None:
         """The cube has been asked for a question, and all that it has is written."""
@@ -309,10 +312,12 @@ class Edge:
         ``awake_share``: of the time, for which this agent was awake. ``capacity``: what the way
         to a query's root carries."""
         self._due_s = None
-        left, states = Room(room), [edge.state for edge in self._edges.values()]
+        # What is short goes first: nothing overtakes a message that has begun to leave.
+        edges = sorted(self._edges.values(), key=lambda edge: edge.state.book.typical_bytes)
+        left, states = Room(room), [edge.state for edge in edges]
         told: list[SiteState] = []
-        self._outputs += choose_levels(self._edges.values(), now_s=now_s)
-        for edge, state in zip(self._edges.values(), states, strict=True):
+        self._outputs += choose_levels(edges, now_s=now_s)
+        for edge, state in zip(edges, states, strict=True):
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
@@ -383,3 +388,8 @@ class Edge:
 
     def progress(self, *, now_s: float | None = None) -> tuple[EdgeProgress, ...]:
         return tuple(progress_of_query(edge, now_s=now_s) for edge in self._edges.values())
+
+    @property
+    def keys_let_go(self) -> int:
+        """Keys that were put aside since all queries together followed too many."""
+        return self._keys.books.let_go

@@ -35,6 +35,7 @@ from headwater.edge.closing.reached import (
 )
 from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.levels import Levels
+from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
@@ -53,10 +54,17 @@ Write = MakeUpdates | Remember | Expire | Suspended | Over
 class QueryEdge:
     """Driven by ``Edge``, which knows the sources and the other queries."""
 
-    def __init__(self, state: QueryState, *, retention_s: float, made_s: float | None) -> None:
+    def __init__(
+        self,
+        state: QueryState,
+        *,
+        retention_s: float,
+        made_s: float | None,
+        keys: SiteKeys | None = None,
+    ) -> None:
         self.state = state
         self.beginning = Beginning(state, made_s=made_s)
-        self.early = EarlyRounds(state)
+        self.early = EarlyRounds(state, keys)
         self.levels = Levels(state)
         self.full: QueryEdge | None = None
         """Of a level: the query that it stands for."""
@@ -221,14 +229,16 @@ class QueryEdge:
         if next_open is not None:
             through, self._has_more = next_open, True
         filled = IntervalSet((pane, pane) for pane in panes)
-        coarse = self.levels.taken_within(state.record.lowest_unclosed(), through - 1)
+        lowest, coarse = state.record.lowest_unclosed(), list[Range]()
+        if self.levels:
+            coarse = self.levels.taken_within(lowest, through - 1)
         if coarse:
             state.defer(coarse, now_s=now_s)
             panes = [pane for pane in panes if pane not in state.book.deferred]
             for one in coarse:
                 filled.add(*one)
         panes = [pane for pane in panes if pane not in state.unwanted]
-        unclosed = state.owed_of(state.record.lowest_unclosed(), through - 1)
+        unclosed = state.owed_of(lowest, through - 1)
         self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
 
@@ -236,7 +246,7 @@ class QueryEdge:
         """Long runs of empty panes are told by the state; at the end of input all are, so that it
         is complete, and those with damage, so that no close overtakes it."""
         state, told = self.state, list[Range]()
-        runs = state.taken_alone(runs)
+        runs = state.taken_alone(runs) if state.is_level else runs
         for first, last in runs:
             if not any(map(state.takes, range(first, last + 1))):
                 continue

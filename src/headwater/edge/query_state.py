@@ -153,9 +153,7 @@ class QueryState:
         yield from ((pane, pane) for pane in islice(filter(self.takes, near), 1))
 
     def taken_alone(self, runs: Sequence[Range]) -> Sequence[Range]:
-        """Of a level: what it takes of these; of others all."""
-        if not self.is_level:
-            return runs
+        """Of a level: what it takes of these."""
         taken = IntervalSet(self.record.taken)
         return [one for run in runs for one in taken.within(*run)]
 

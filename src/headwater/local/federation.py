@@ -114,6 +114,7 @@ class Federation:
             site=name,
             clock=clock.now_s,
             retention=self._settings.retention,
+            summary_bytes_max=self._settings.summary_bytes_max,
             disk=self._disk,
             cache_bytes_max=self._cache_bytes_max(),
             spool_directory=None if self._disk.is_kept else self.directory / "spool",

@@ -540,7 +540,14 @@ class Peer:
     def _share(self, install: Install) -> None:
         book = install.settings
         changes = tuple((one.pane, one.settings.share) for one in book.changes)
-        self.shares.know(str(install.query.id), book.first.share, changes)
+        query, level = install.query, install.query.stands_for
+        self.shares.know(
+            str(query.id),
+            book.first.share,
+            changes,
+            window=query.window,
+            stands_for="" if level is None else level.of,
+        )
 
     def _removed(self, query_id: str, now_s: float) -> None:
         self._paths.discard(query_id, now_s=now_s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pyarrow as pa
 
@@ -58,3 +60,24 @@ class SiteOutcome(msgspec.Struct, frozen=True):
     """All of them, but for those that are passed over: empty ones, headers."""
     low_time_us: int | None = None
     """The lowest record time of the batch; None: it had no records, or nobody has asked for it."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[SiteOutcome]) -> SiteOutcome:
+        """Of several groups of the site's queries. They read the same lines, so counts don't add
+        up."""
+        if len(parts) == 1:
+            return parts[0]
+        highs = [one.high_time_us for one in parts if one.high_time_us is not None]
+        lows = [one.low_time_us for one in parts if one.low_time_us is not None]
+        samples = (one.samples for one in parts)
+        return cls(
+            results=tuple(result for one in parts for result in one.results),
+            records=max(one.records for one in parts),
+            unparsed=max(one.unparsed for one in parts),
+            samples=max(samples, key=lambda kinds: sum(one.lines for one in kinds)),
+            high_time_us=max(highs, default=None),
+            fenced=max(one.fenced for one in parts),
+            refused=max(one.refused for one in parts),
+            lines=max(one.lines for one in parts),
+            low_time_us=min(lows, default=None),
+        )

@@ -209,7 +209,8 @@ class Root:
         if answer is not None:
             self.books.outputs.append(answer)
         self._retire(now_s=now_s)
-        self._end()
+        if self.query.ends:
+            self._end()
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
 
@@ -261,7 +262,8 @@ class Root:
             for pane in self.windows.spec.panes_of(window.window):
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
-        self._end()
+        if self.query.ends:
+            self._end()
 
     def _count_over_limit(self, failed: str) -> None:
         """What fails for another reason is tried for ever: Spark may be away, a disk full."""
@@ -282,7 +284,7 @@ class Root:
     def _end(self) -> None:
         is_over = self.table.all_ended and self.books.sealed_through == FOREVER
         is_open = self.windows.windows or self.books.is_overfull
-        if self.query.ends and is_over and not (is_open or self.has_ended):
+        if is_over and not (is_open or self.has_ended):
             self.has_ended = True
             self.books.outputs.append(Ended(self.id))
 

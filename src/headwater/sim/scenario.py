@@ -70,9 +70,9 @@ ORDINALS_APART = (1, 64, 128, 256)
 """From one site to the next. A leaf of an acknowledgement covers 256 ordinals: all sites of a
 world, four, two, or one. Between them are those of sites that are gone."""
 FAULT_S = 120.0
-LIES_S = 45.0
-"""How much longer a world has to become final where a member lies: the root asks for what it spoilt
-site by site, and each question takes an acknowledgement."""
+LIES_S = 20.0
+"""How much longer a world has to become final where a member lies: the root asks sites for what it
+spoilt, and each question takes an acknowledgement."""
 FINITE_SHARE = 0.12
 """How many worlds have logs that are complete at the start."""
 WRONG_DAY_SHARE = 0.25

@@ -31,7 +31,7 @@ from headwater.sql.admit.admit import check_query
 from headwater.sql.admit.needs import with_needs
 from headwater.sql.degrade.asked_degradation import read_degradation
 from headwater.sql.degrade.at_level import at_level
-from headwater.sql.degrade.companions import companions_of, with_full_ids
+from headwater.sql.degrade.companions import companions_of, has_levels, with_full_ids
 from headwater.sql.degrade.determined_keys import with_determined_keys
 from headwater.sql.degrade.limits import asks_for_threshold, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
@@ -241,7 +241,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             )
             if counted
             else UNSET,
-            rounds=read_rounds(options),
+            rounds=read_rounds(options, has_levels=has_levels(degradation)),
             share=read_share(options, window, is_timed=not counted),
             keep_s=read_keep_s(options),
             degradation=degradation,

@@ -15,6 +15,7 @@ from store_kit import MERGER, query_of
 from headwater.agent.config import SourcesConfig
 from headwater.agent.input.feeder import Feeder
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 
 
 def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
@@ -24,7 +25,7 @@ def late_ones(tmp_path: Path, *queries: tuple[int | None, int]) -> list[str]:
     late: list[str] = []
 
     async def run() -> None:
-        cube = Cube.open(tmp_path / "cube", site="paris", merger_of=lambda _: MERGER)
+        cube = Cube.open(tmp_path / "cube", site="paris", facts=QueryFacts(lambda _: MERGER))
         host: Any = SimpleNamespace(
             install=lambda query: None, notice=lambda source: None, withdraw=lambda site: None
         )

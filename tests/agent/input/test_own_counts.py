@@ -18,7 +18,7 @@ from headwater.algebra.panes import WindowSpec
 from headwater.algebra.windows.sequence_grid import ROW, SequenceGrid
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
-from headwater.spark.site.batch import SiteBatch
+from headwater.spark.site.inbox import SiteBatch
 
 
 class Counting(Batches):

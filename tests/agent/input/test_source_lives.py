@@ -18,9 +18,10 @@ from headwater.agent.input.declarations import SourceDeclaration
 from headwater.errors import DiskFull, DiskTrouble, EpochOver, SparkFailed, StoreBroken, StoreError
 from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.jvm.lease import Work
-from headwater.spark.site.batch import SiteBatch, Unreadable
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.site_host import SiteHost
+from headwater.spark.unreadable import Unreadable
 from headwater.store.follow.follow import LogFollower
 
 BATCHES_MAX = 5

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from pathlib import Path
 
-from headwater.local.demo.demo_check import _first_difference
+import msgspec
+import pyarrow as pa
+import pytest
+from query_kit import queries_in
+
+from headwater.local.demo import demo_check
+from headwater.local.demo.demo import _roster, demo_sql
+from headwater.local.demo.demo_check import DemoRecord, _first_difference
+from headwater.local.demo.narrow_link import SITE, STREAMS
 from headwater.root.said.withheld import NONE_STATED, StatedError, StatedErrors
 
 STATED = StatedErrors((StatedError("misses", "5 % of total", 5.0, 0.05, 5.0, True),), 1)
@@ -24,3 +32,26 @@ def test_a_window_may_lack_what_it_states_and_no_other_may() -> None:
     found = _first_difference({1: rows(a=89), 2: rows(a=40)}, TRUTH, {1: STATED})
     assert found == "window 1: misses: all rows lack 6, where 5 is stated"
     assert "window 2" in (_first_difference({1: rows(a=90)}, TRUTH, {1: STATED}) or "")
+
+
+def test_a_stream_is_held_against_the_logs_of_the_sites_that_it_asks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    roster = _roster()
+    queries = queries_in(demo_sql(), at="london", known_sites=roster.sites)
+    logs = {site.name: tmp_path / site.name for site in roster.sites}
+    record = DemoRecord(tuple(queries), logs, roster, tmp_path / "results", 0, 0, 0, 1.0)
+    read: dict[str, list[Path]] = {}
+
+    def paths_below(directories: list[Path], _: str) -> list[Path]:
+        read[query.stream] = list(directories)
+        raise NotImplementedError  # no Spark here
+
+    monkeypatch.setattr(demo_check, "paths_below", paths_below)
+    for query in queries:
+        begun = msgspec.structs.replace(query, begin_pane=0)
+        with pytest.raises(NotImplementedError):
+            demo_check._verdict(record, begun, None)  # type: ignore[arg-type]
+    for stream, directories in read.items():
+        wanted = [logs[SITE]] if stream in STREAMS else list(logs.values())
+        assert sorted(directories) == sorted(wanted), stream

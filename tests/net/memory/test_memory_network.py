@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from headwater.algebra.summary import Lane
+from headwater.net.memory.memory_link import CHUNK_S
 from headwater.net.memory.memory_network import MemoryNetwork, MemoryWorld, Wire
 from headwater.net.network import NetLimits
+from headwater.net.transport.frames import CHUNK_BYTES
+from headwater.net.transport.send_queue import PIECE_BYTES_MIN
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.messages import Heartbeat
@@ -299,3 +302,23 @@ def test_a_budget_is_kept_and_heartbeats_pass(run: Any, kit: Any) -> None:
         assert link.budget.bytes_per_s == rate
 
     run(test)
+
+
+def test_a_slow_wire_has_small_frames_so_that_a_heartbeat_waits_for_none() -> None:
+    assert Wire().chunk_bytes == CHUNK_BYTES
+    assert Wire(bytes_per_s=250_000.0).chunk_bytes == CHUNK_BYTES
+    assert Wire(bytes_per_s=4_000.0).chunk_bytes == 4_000 * CHUNK_S
+    assert Wire(bytes_per_s=1.0).chunk_bytes == PIECE_BYTES_MIN
+
+
+def test_a_heartbeat_passes_a_long_message_on_a_slow_wire(run: Any, kit: Any) -> None:
+    async def test(world: World) -> None:
+        alpha, by_alpha, _, by_bravo = await world.pair()
+        assert alpha.send("bravo", kit.a_summary(keys=3_000), LIVE)
+        await asyncio.sleep(0)
+        assert alpha.send("bravo", BEAT, CONTROL)
+        await by_bravo.until(lambda ear: len(ear.messages) == 2)
+        assert by_bravo.messages[0] == ("alpha", BEAT)
+        assert by_alpha.messages == []
+
+    run(test, Wire(bytes_per_s=60_000.0))

@@ -21,7 +21,7 @@ class Bench:
 
     def put(self, count: int) -> None:
         self.queued_bytes += count
-        self.meter.put(count)
+        self.meter.changed(put_bytes=count)
 
     def leave(self, count: int) -> None:
         self.queued_bytes -= count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.plan.altered.link_share import EVEN, LinkShare, least_bytes_per_s
 
@@ -61,3 +62,19 @@ def test_the_least_budget_grows_as_panes_get_shorter() -> None:
     assert rates == sorted(rates, reverse=True)
     assert rates[0] > 7_000
     assert not EVEN.fault()
+
+
+def test_a_level_goes_on_the_account_of_its_query_while_that_is_known() -> None:
+    shares, level, full = QueryShares(), "hits_5_seconds@a#2", "hits@a#1"
+    seconds, fives = WindowSpec(MICROS, MICROS), WindowSpec(5 * MICROS, 5 * MICROS)
+    shares.know(level, FIRST, (), window=fives, stands_for=full)
+    assert shares.account(level) == level
+    shares.know(full, THIRD, ((12, SECOND),), window=seconds)
+    assert (shares.account(level), shares.account(full)) == (full, full)
+    assert shares.of(level) == THIRD
+    shares.passes(level, 2)
+    assert shares.of(level) == shares.of(full) == THIRD
+    shares.passes(level, 3)
+    assert shares.of(level) == shares.of(full) == SECOND, "from second 15 on, of either"
+    shares.forget(full)
+    assert shares.of(level) == FIRST

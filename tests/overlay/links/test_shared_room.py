@@ -98,3 +98,17 @@ def test_names_that_nobody_knows_are_not_remembered() -> None:
     assert not room.has_turned_away
     room.forget()
     assert _left(room, "a", Counter()) == MOST
+
+
+def test_a_query_and_its_levels_have_one_part_together() -> None:
+    shares = QueryShares()
+    shares.know("q", LinkShare(), ())
+    shares.know("level", LinkShare(), (), stands_for="q")
+    shares.know("other", LinkShare(), ())
+    room = SharedRoom(shares, queue_s_max=2.0)
+    queued = Counter({"q": 3_000, "other": 10})
+    room.told(queued)
+    assert room.part_of("q") == room.part_of("level") == 0.5
+    assert _left(room, "level", queued) == _left(room, "q", queued) == 500
+    room.handed("level", 400)
+    assert _left(room, "q", queued) == 100

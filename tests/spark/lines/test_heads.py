@@ -20,7 +20,8 @@ from headwater.reading.records import Quoting
 from headwater.spark.central import central_answers
 from headwater.spark.lines.lines import linked, read_lines
 from headwater.spark.lines.readable import ChunkUnreadable, pieces_of, whole_files, write_piece
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

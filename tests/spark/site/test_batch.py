@@ -29,11 +29,13 @@ from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import whole_files
 from headwater.spark.root.root_part import RootSpark
 from headwater.spark.rows import collect
-from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable
+from headwater.spark.site.batch import BatchRunner
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.joint import joint_run
 from headwater.spark.site.line_counts import count_lines
 from headwater.spark.site.site_sql import with_high_time, with_site
+from headwater.spark.unreadable import Unreadable
 from headwater.store.input.site_files import paths_below
 
 if TYPE_CHECKING:

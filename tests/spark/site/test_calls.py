@@ -24,7 +24,8 @@ from headwater.spark.jvm.process_end import ends_within
 from headwater.spark.jvm.session import RunningSpark
 from headwater.spark.jvm.vitals import read_vitals
 from headwater.spark.site import source_stream
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.scan_counts import TEXTS_MAX, ScanCounter, ScanCounts, scan_counts
 from headwater.spark.site.source_stream import SourceStream
 

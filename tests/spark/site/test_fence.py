@@ -19,8 +19,9 @@ from headwater.plan.query import Query
 from headwater.plan.timestamps import timestamp_us
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.central import central_answers
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,8 @@ from spark_kit import ListInbox, compiled
 
 from headwater.plan.query import Query
 from headwater.reading.outcome import QueryResult, SiteOutcome
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,8 +14,9 @@ from headwater.reading.outcome import QueryResult, SiteOutcome
 from headwater.spark.lines import lines as lines_module
 from headwater.spark.rows import collect
 from headwater.spark.site import standing_lines
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.site_host import SiteHost
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from spark_kit import ListInbox, inverse, per_domain
 from headwater.algebra.panes import MICROS
 from headwater.plan.query import Query
 from headwater.reading.outcome import SiteOutcome
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

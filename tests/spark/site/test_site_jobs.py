@@ -13,7 +13,8 @@ import pytest
 from spark_kit import ListInbox, per_domain, stream
 
 from headwater.plan.over_limit import OVER_LIMIT
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.site_jobs import JobCancelled, SiteJobs
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from headwater.reading.outcome import SiteOutcome
 from headwater.spark.lines.lines import linked
 from headwater.spark.lines.readable import whole_files
 from headwater.spark.site import standing_lines
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.standing_lines import LINES, StandingLines
 
 if TYPE_CHECKING:

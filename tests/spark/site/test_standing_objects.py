@@ -23,7 +23,8 @@ from headwater.reading.outcome import SiteOutcome
 from headwater.spark.lines.lines import SITE, Linked, LinkedFile, linked
 from headwater.spark.lines.parse import BAD, Parser
 from headwater.spark.lines.readable import whole_files
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.standing_objects import StandingObjects, asked_of, columns_asked
 from headwater.spark.workers.made_fields import Made

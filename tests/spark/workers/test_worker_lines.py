@@ -26,8 +26,9 @@ from headwater.spark.lines.convert import conversion
 from headwater.spark.lines.fields import literal
 from headwater.spark.lines.lines import Linked, linked
 from headwater.spark.lines.parse import Parser
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.query_group import groups_of
 from headwater.spark.site.site_jobs import SiteJobs
 from headwater.spark.workers import line_workers, readings, worker_lines

@@ -7,6 +7,7 @@ import pytest
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
+from headwater.local.trial.kept_back import level_lines
 from headwater.plan.altered.settings import Settings
 from headwater.plan.degrading.companion import is_coarser, level_fault
 from headwater.plan.query import Query
@@ -15,6 +16,7 @@ from headwater.sql.alter import merged_options, settings_with, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements, numbered, question_of
 from headwater.sql.tree.nodes import Grouped, the
+from headwater.sql.write.explain import explain
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_site_sql import write_site_sql
 
@@ -85,7 +87,11 @@ def test_an_input_that_ends_has_none() -> None:
     [
         (", error = '1 % of total'", "coarsen(time, 5 s)", "an error or a threshold"),
         ("", "coarsen(time, 5 s), threshold(n, 1 % of total)", "an error or a threshold"),
-        (", staleness = '20 s'", "coarsen(time, 5 s)", "as under a staleness"),
+        (
+            ", staleness = '20 s', rounds = '4'",
+            "coarsen(time, 5 s)",
+            "rounds, by which groups leave",
+        ),
         (", fidelity = 'area 80 %'", "coarsen(time, 5 s)", "a demand (fidelity)"),
         (", begin = 'earliest'", "coarsen(time, 5 s)", "a begin in the past"),
         (", extent = '1 hour'", "coarsen(time, 5 s)", "an extent"),
@@ -224,3 +230,25 @@ def test_a_key_that_may_be_equal_and_differ_has_no_levels(key: str) -> None:
             installer="a",
             next_counter=7,
         )
+
+
+def test_beside_levels_a_staleness_is_a_deadline_and_panes_leave_at_their_closes() -> None:
+    full, level = compiled(degrade="coarsen(time, 5 s)", more=", staleness = '20 s'")
+    assert full.round_count == level.round_count == 1
+    assert full.timing.deadline_s == level.timing.deadline_s == 20.0
+    assert level_fault(full, level) is None
+
+
+def test_explain_says_that_levels_are_answered_beside_the_stream() -> None:
+    told = explain(compiled(degrade=f"{DOMAIN}, coarsen(time, 5 s, 10 s)")[0])
+    one = "one level estimated to leave 30 % of the bytes of the one before"
+    assert f"1. {DOMAIN}, {one}" in told
+    assert "2. coarsen(time, 5 s, 10 s), in 2 levels, each estimated to leave 60 %" in told
+    assert told.count("answered in a stream beside this one") == 2
+
+
+def test_a_trial_says_what_would_have_played_a_part() -> None:
+    (line,) = level_lines(compiled(degrade=f"{DOMAIN}, coarsen(time, 5 s)", ends=True)[0])
+    assert "nothing is given up in a trial" in line
+    assert line.endswith(f"{DOMAIN} in 1, coarsen(time, 5 s) in 1")
+    assert list(level_lines(compiled(degrade="none")[0])) == []

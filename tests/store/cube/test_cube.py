@@ -23,6 +23,7 @@ from headwater.edge.outputs import (
 from headwater.edge.record import EdgeRecord, PaneKept
 from headwater.errors import AlreadyRunning, DiskFull, SegmentDamaged, StoreError
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.image_packer import ImagePacker
 
 Open = Callable[..., CubeUser]
@@ -54,10 +55,10 @@ def test_an_incarnation_is_made_with_the_cube_and_stays(user: CubeUser, open_cub
 def test_another_sites_cube_and_a_second_agent_are_refused(user: CubeUser) -> None:
     open_ = type(user.cube).open
     with pytest.raises(AlreadyRunning):
-        open_(user.directory, site="paris", merger_of=lambda query: MERGER)
+        open_(user.directory, site="paris", facts=QueryFacts(lambda query: MERGER))
     user.cube.close()
     with pytest.raises(StoreError, match="'oslo'"):
-        open_(user.directory, site="oslo", merger_of=lambda query: MERGER)
+        open_(user.directory, site="oslo", facts=QueryFacts(lambda query: MERGER))
     user.reopen()
 
 

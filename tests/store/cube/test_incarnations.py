@@ -11,6 +11,7 @@ from headwater.algebra.words.acknowledgement import LIFE_BITS
 from headwater.algebra.words.site_state import SiteState
 from headwater.root.outputs import KeepState
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.ledger.root_ledger import RootLedger
 
 
@@ -24,7 +25,7 @@ def merger_of(_: str) -> ArrowMerger:
 
 
 def cube_incarnation(directory: Path, now_s: float) -> int:
-    cube = Cube.open(directory, site="oslo", merger_of=merger_of, clock=lambda: now_s)
+    cube = Cube.open(directory, site="oslo", facts=QueryFacts(merger_of), clock=lambda: now_s)
     cube.close()
     return cube.incarnation
 
@@ -85,7 +86,7 @@ def test_a_ledger_that_is_outdated_takes_an_incarnation_above_and_keeps_it(tmp_p
 
 
 def test_a_cube_that_is_outlived_takes_an_incarnation_above_and_keeps_it(tmp_path: Path):
-    cube = Cube.open(tmp_path, site="oslo", merger_of=merger_of, clock=lambda: 1e9)
+    cube = Cube.open(tmp_path, site="oslo", facts=QueryFacts(merger_of), clock=lambda: 1e9)
     known = cube.incarnation + (5 << 40)
     anew = cube.live_anew(known)
     cube.close()
@@ -95,7 +96,7 @@ def test_a_cube_that_is_outlived_takes_an_incarnation_above_and_keeps_it(tmp_pat
 
 def test_an_incarnation_above_an_older_one_is_above_the_own_as_well(tmp_path: Path):
     """Somebody has not heard yet that it lives anew already."""
-    cube = Cube.open(tmp_path / "a", site="oslo", merger_of=merger_of, clock=lambda: 1e9)
+    cube = Cube.open(tmp_path / "a", site="oslo", facts=QueryFacts(merger_of), clock=lambda: 1e9)
     ledger = RootLedger(tmp_path / "l", merger_of=merger_of, clock=lambda: 1e9)
     own = cube.incarnation, ledger.incarnation
     assert cube.live_anew(1) > own[0]

@@ -14,10 +14,10 @@ from headwater.reading.outcome import QueryResult, SiteOutcome
 
 def fill_places(outcome: SiteOutcome, site: Site, query_of: Callable[[str], Query]) -> SiteOutcome:
     """Before anything of it is durable: so what leaves the site says where it is from."""
-    filled = tuple(
-        _filled(result, query_of(result.query).program.place_columns, site)
-        for result in outcome.results
-    )
+    by_result = [(one, query_of(one.query).program.place_columns) for one in outcome.results]
+    if not any(columns for _, columns in by_result):  # nearly always
+        return outcome
+    filled = tuple(_filled(result, columns, site) for result, columns in by_result)
     return msgspec.structs.replace(outcome, results=filled)
 
 

@@ -167,11 +167,11 @@ where they are:
 
   top_domains   the ten busiest domains of every five seconds
   quality       how each status and cache result behaves, over ten seconds
-  misses        how often each page was not in a cache, over ten seconds
-  misses_soon   the same, off by at most 0.5 % of all of them
+  misses        each page that lagos's cache lacked: how often, how many bytes
+  misses_soon   the same, off by at most 0.2 % of all of it
 
-Lagos has a narrow line: its misses take longer than an answer waits, unless it
-may keep the small ones back.
+Lagos has a narrow line: what it has to say of ten seconds takes longer than an
+answer waits, unless it may keep small pages back.
 
 Each site reduces its own log with Spark, summaries are merged on the way, and
 london answers. In the next minute Asia is cut off and the agent of dallas is
@@ -241,15 +241,26 @@ def _end(summary: DemoSummary) -> str:
 
 def _narrow_line(narrow: NarrowVerdict) -> str:
     """What an error buys."""
-    of = f"of {narrow.window_count} windows in time"
+    count = narrow.window_count
     return (
-        f"Over {narrow.line} an answer to misses had it in after {_seconds(narrow.whole_s)} in the "
-        f"middle, in {narrow.whole_in_time} {of}; one to misses_soon after "
-        f"{_seconds(narrow.bounded_s)}, in {narrow.bounded_in_time}. That was off by at most "
-        f"{narrow.reached:.2%} (asked: {narrow.asked}), kept {narrow.withheld_keys:,} small rows "
-        f"of all sites back, and sent {amount(narrow.bounded_bytes)} instead of "
-        f"{amount(narrow.whole_bytes)}."
+        f"Over {narrow.line} misses was there in time in {narrow.whole_in_time} of {count} "
+        f"windows, after {_seconds(narrow.whole_s)} in the middle; misses_soon, which may be off "
+        f"by {narrow.asked}, in {narrow.bounded_in_time} of {count}, after "
+        f"{_seconds(narrow.bounded_s)}. It was off by at most {narrow.reached:.2%}, kept "
+        f"{narrow.withheld_keys:,} small rows of a window back, and sent "
+        f"{amount(narrow.bounded_bytes)} instead of {amount(narrow.whole_bytes)}."
+        f"{_busy_text(narrow)}"
     )
+
+
+def _busy_text(narrow: NarrowVerdict) -> str:
+    """Where a run doesn't show what it is to show."""
+    count = narrow.window_count
+    if narrow.bounded_in_time < (count + 1) // 2:
+        return " The machine was too busy for either: its logs were read late."
+    if narrow.whole_in_time >= (count + 1) // 2:
+        return " This run doesn't show it: the line was wide enough for both."
+    return ""
 
 
 def _narrow_table(narrow: NarrowShown, window_count: int) -> Table:

@@ -52,7 +52,9 @@ def apply_ack(
         if ack.root_incarnation < state.record.root_incarnation:
             telling.speak_again()
         return []
-    heard = _meet_root(state, ack)
+    heard = list[Heard]()
+    if ack.root_incarnation > state.record.root_incarnation:
+        heard = _meet_root(state, ack)
     sites_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
     state.hear_others(sites_s, now_s=now_s)
     state.hear_awaited(ack.awaited_from)
@@ -82,8 +84,6 @@ def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:
     What this site has forgotten since the older root was done with it can't come again.
     """
     former = state.record
-    if ack.root_incarnation <= former.root_incarnation:
-        return []
     state.change(News.RECORD, root_incarnation=ack.root_incarnation)
     if former.root_incarnation == 0:
         return []

@@ -40,6 +40,8 @@ class Degrading:
         self._bytes, self._beside_bytes, self._panes = 0, 0, 0
         self._row_counts = tuple[int, ...]()
         self._seen_s = LONG_AGO_S
+        self._last = (0, 0.0)
+        """The step of the period before, and what its rows needed."""
 
     @property
     def plan(self) -> Degradation | None:
@@ -113,6 +115,7 @@ class Degrading:
         else:
             self.need = self._beside = 0.0
         self._learn(plan)
+        self._learn_step(plan)
         self._bytes, self._beside_bytes, self._panes, self._seen_s = 0, 0, 0, now_s
         self._go_to(
             self.policy.after(
@@ -150,6 +153,14 @@ class Degrading:
         if self._row_counts:
             self.savings = self.savings.saw_rows(plan, self._row_counts)
             self._row_counts = ()
+
+    def _learn_step(self, plan: Degradation) -> None:
+        """From what the query needs before and after a step comes in, or goes."""
+        (former, was), (step, rows) = self._last, (self.policy.step, self.need - self._beside)
+        self._last = (step, rows)
+        more, less = (rows, was) if step > former else (was, rows)
+        if abs(step - former) == 1 and less > 0.0:
+            self.savings = self.savings.saw_step(plan, max(step, former), more / less)
 
     def _go_to(self, policy: Policy) -> None:
         former, self.policy = self.policy, policy

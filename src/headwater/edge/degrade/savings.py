@@ -18,6 +18,8 @@ WEIGHT = 1 / 4
 """Of what was seen last."""
 LEFT_MIN = 0.01
 """Nothing saves more, as far as anybody relies on it."""
+SEEN_MAX = 0.95
+"""A step that was seen to come in or go leaves at most so much."""
 SAME_MIN = 0.99
 """Whoever leaves more is no step."""
 GUESSES: Mapping[OperatorKind, float] = {
@@ -58,6 +60,15 @@ class Savings(msgspec.Struct, frozen=True):
         former = self.seen.get(step)
         now = left if former is None else former + WEIGHT * (left - former)
         return Savings({**self.seen, step: now})
+
+    def saw_step(self, degradation: Degradation, step: int, left: float) -> Savings:
+        """When it came in or went: what was needed with it, of that without. Of a threshold that is
+        known better. What is needed may have grown meanwhile, so nothing is called no step by
+        it."""
+        newest = degradation.newest_at(step)
+        if newest is None or newest.operator.kind is OperatorKind.THRESHOLD:
+            return self
+        return self.saw(step, max(LEFT_MIN, min(left, SEEN_MAX)))
 
     def saw_rows(self, degradation: Degradation, counts: Sequence[int]) -> Savings:
         """``counts``: rows that would have left with a threshold not raised, and at each level."""

@@ -28,6 +28,7 @@ from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.key_book import KeyBook
 from headwater.edge.outbox.early.key_past import KeyPast
 from headwater.edge.outbox.early.look import Measure
+from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outputs import MakeEarly, UpdatesMade
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import PaneKeys
@@ -44,8 +45,10 @@ BOOKS_MAX = 64
 
 
 class EarlyRounds:
-    def __init__(self, state: QueryState) -> None:
+    def __init__(self, state: QueryState, keys: SiteKeys | None = None) -> None:
+        """``keys``: of all queries of the site; None: there is no other."""
         self._state = state
+        self._keys = keys or SiteKeys(state.config.outbox_keys_site_max)
         query = state.query
         self.count = query.round_count
         self._pane_s = query.window.pane_us / MICROS
@@ -95,6 +98,7 @@ class EarlyRounds:
                 chance=np.random.default_rng(0),
             )
         for part in batch.parts(max(1, self._config.outbox_keys_max // BATCH_PARTS)):
+            before = book.key_count
             book.add(
                 part.keys,
                 part.values,
@@ -102,6 +106,7 @@ class EarlyRounds:
                 row_bytes=part.row_bytes,
                 now_s=state.time.of(now_s),
             )
+            self._keys.books.came(book, book.key_count - before)
 
     def close(self) -> None:
         """Some panes may be closed now: what they teach is learned, and their books go."""
@@ -116,7 +121,9 @@ class EarlyRounds:
             self.keys_again += book.again
             self.flush_s = book.left_bytes() / self._rate if self._rate else 0.0
             self._tell_flush(book.key_count * book.row_bytes())
+            before = self._past.key_count
             book.end(totals_sent=np.zeros(self._column_count))
+            self._keys.pasts.came(self._past, self._past.key_count - before)
 
     def _tell_flush(self, byte_count: float) -> None:
         """Of a pane that was closed, had all of it left then: the root deals out shares by it."""

@@ -3,6 +3,8 @@
 Room is what the overlay can still take on the way to a query's root; queries share links, so what
 one has used is gone for all of them.
 
+What is short goes first of what could go together: nothing overtakes a message that has begun.
+
 Panes of a state query whose state is the same leave as one send where they leave together: a site
 that was quiet, or is back after an outage, says what it has to say of many panes once.
 """
@@ -59,7 +61,7 @@ class Sending:
         return [MarkSent(query, tuple(updates)) for query, updates in self._marks.items()]
 
     def send_live(self) -> None:
-        for state in self._states:
+        for state in sorted(self._states, key=_first_bytes):
             for pane in list(state.book.fresh):
                 if not self._room.is_left(state.id):
                     break
@@ -134,6 +136,14 @@ def sends_of(state: QueryState, pane: int, updates: Iterable[int], lane: Lane) -
             coverage = msgspec.structs.replace(coverage, withheld=withheld)
         sends.append(Send(state.id, pane, rows, coverage, lane, row_bytes))
     return sends
+
+
+def _first_bytes(state: QueryState) -> int:
+    """Of the first live pane that it has to send."""
+    book = state.book
+    for pane in book.fresh:
+        return book.bytes_of(pane, next(iter(book.unsent_of(pane)), EMPTY_CLOSE))
+    return 0
 
 
 def join_states(sends: Sequence[Send], states: Iterable[QueryState]) -> list[Send]:

@@ -34,7 +34,7 @@ from headwater.local.demo.demo_snapshot import (
     EventShown,
     SiteCondition,
 )
-from headwater.local.demo.narrow_link import BYTES_PER_S, DELAY_S, SITE, NarrowLink
+from headwater.local.demo.narrow_link import BYTES_PER_S, DELAY_S, SITE, STREAMS, NarrowLink
 from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic, write_bulk
 from headwater.local.federation import Federation
 from headwater.local.trial.try_query import try_query
@@ -54,20 +54,25 @@ REGIONS = {
     "europe": (("london", 2_600.0, 0.0), ("frankfurt", 2_200.0, 1.0), ("madrid", 1_200.0, 1.0)),
     "america": (("ashburn", 3_000.0, -5.0), ("dallas", 1_600.0, -6.0), ("saopaulo", 900.0, -3.0)),
     "asia": (("tokyo", 2_400.0, 9.0), ("mumbai", 1_800.0, 5.5), ("singapore", 1_200.0, 8.0)),
-    "south": (("lagos", 1_100.0, 1.0), ("johannesburg", 600.0, 2.0), ("sydney", 400.0, 10.0)),
+    "south": (("lagos", 1_600.0, 1.0), ("johannesburg", 600.0, 2.0), ("sydney", 400.0, 10.0)),
 }
 """(site, lines a second on average, hours before UTC), the largest of each region first. So
 much that what twelve sites in four trees say whatever they read is not most of what they say."""
 HOME = "london"
+ONE_SITE = f", sites = '{SITE}'"
+"""In the text of the demo's questions: of whom the largest is asked."""
 CUT_REGION = "asia"
 KILLED = "dallas"
 BEGIN_AFTER_US = 8_000_000
 """The first window starts at the first boundary after so long: installs take a second or two,
 more on a busy machine."""
 WARM_UP_LINES = 2_000
-LIFE_S = 10.0
+LIFE_S = 15.0
 """Summaries live shorter than in the field, so that a minute is enough to see a repair; and longer
 than the narrow line takes for what a window has, or they would die on it again and again."""
+SUMMARY_BYTES_MAX = 32 * 1024
+"""Nothing overtakes an update that has begun to leave: so large a one, some 6 kB when packed, holds
+the narrow line for two seconds."""
 FINAL_S_MAX = 120.0
 """After the logs have ended, everything must be final within this time."""
 SHOW_EVERY_S = 0.25
@@ -109,11 +114,18 @@ def _warm_up(spark: RunningSpark, directory: Path) -> None:
             from_s=0.0,
             to_s=20.0,
         )
-    try_query(demo_sql(), directory / "sites", spark=spark, work=directory / "work")
+    try_query(sql_for_all(), directory / "sites", spark=spark, work=directory / "work")
 
 
 def demo_sql() -> str:
     return resources.files("headwater.local.demo").joinpath("demo.sql").read_text("utf-8")
+
+
+def sql_for_all() -> str:
+    """The same questions, where sites have other names: all of all."""
+    text = demo_sql()
+    assert text.count(ONE_SITE) == len(STREAMS), "what is asked twice is asked of the same site"
+    return text.replace(ONE_SITE, "")
 
 
 class Demo:
@@ -127,6 +139,7 @@ class Demo:
         self._seconds = seconds
         self._seed = seed
         self._show_snapshot = show
+        self._roster = _roster()
         self._region_of = {site: region for region, sites in REGIONS.items() for site, *_ in sites}
         self._events: list[EventShown] = []
         self._conditions = dict.fromkeys(self._region_of, SiteCondition.STARTING)
@@ -147,7 +160,7 @@ class Demo:
         self._world = world = MemoryWorld(self._wire, notice_s=1.0, seed=self._seed)
         federation = Federation(
             self._directory / "federation",
-            _roster(),
+            self._roster,
             spark=self._spark,
             world=world,
             settings=_settings(),
@@ -195,6 +208,7 @@ class Demo:
         return DemoRecord(
             queries=tuple(self._queries),
             logs={site: self._logs(site) for site in self._region_of},
+            roster=self._roster,
             results=self._directory / "federation" / "sites" / HOME / "results",
             sent_bytes=sum(self._sent_before.values()),
             summaries_bytes=self._world.sent_kinds[SummaryMessage.__name__],
@@ -235,7 +249,8 @@ class Demo:
         start_s = time.time()
         for sites in REGIONS.values():
             for name, rate, zone_h in sites:
-                profile = SiteProfile(name, lines_per_s=rate, zone_h=zone_h)
+                swing = 0.0 if name == SITE else 1.0
+                profile = SiteProfile(name, lines_per_s=rate, zone_h=zone_h, swing=swing)
                 self._writers[name] = SiteWriter(
                     self._logs(name), profile, traffic, start_s=start_s
                 )
@@ -292,6 +307,7 @@ class Demo:
         for writer in self._writers.values():
             writer.advance(time.time())
             writer.close()
+        self._narrow.logs_end(time.time())
         self._event(EventKind.INFO, "the logs end")
         self._phase = "the logs have ended; answers become final"
         for runtime in self._federation.runtimes.values():
@@ -449,6 +465,7 @@ def _settings() -> RuntimeSettings:
             edge=EdgeConfig(summary_life_s=LIFE_S, live_for_s=LIFE_S, state_every_s=2.0),
             root=RootConfig(summary_life_s=LIFE_S, ack_every_s=2.0),
         ),
+        summary_bytes_max=SUMMARY_BYTES_MAX,
         branching=4,
     )
 

@@ -12,7 +12,9 @@ import zstandard
 from headwater.algebra.rows.equality import difference
 from headwater.local.demo.demo_snapshot import DemoSummary, NarrowVerdict, StreamVerdict
 from headwater.local.trial.stated_bounds import broken_bound
+from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
+from headwater.plan.roster import Roster
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
 from headwater.spark.central import central_answers
 from headwater.spark.jvm.session import RunningSpark
@@ -25,6 +27,8 @@ class DemoRecord(msgspec.Struct, frozen=True):
 
     queries: tuple[Query, ...]
     logs: Mapping[str, Path]
+    roster: Roster
+    """Of whom a question is asked may go by what it says."""
     results: Path
     sent_bytes: int
     summaries_bytes: int
@@ -51,7 +55,9 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
 
 
 def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVerdict:
-    files = paths_below(record.logs.values(), query.program.source.path)
+    asked = [site.name for site in record.roster.sites if is_asked(query, site)]
+    logs = [record.logs[name] for name in asked]
+    files = paths_below(logs, query.program.source.path)
     reference = central_answers(spark.session, query, files)
     reader = ResultsReader(record.results / query.id.name)
     newest = {envelope.window: (seq, envelope) for seq, envelope in reader.newest()}

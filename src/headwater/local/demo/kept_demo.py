@@ -13,7 +13,7 @@ from pathlib import Path
 
 from headwater.errors import ConfigurationError
 from headwater.local import up
-from headwater.local.demo.demo import demo_sql
+from headwater.local.demo.demo import sql_for_all
 
 REGIONS_OF = {"site1": ("europe", "america"), "site2": ("asia", "south")}
 """More agents would be nearer to the demo; each is a JVM, and this may be a laptop."""
@@ -34,7 +34,7 @@ def refuse_taken(directory: Path) -> None:
 
 def kept_sql() -> str:
     """The demo's questions, over a folder for each of its sites, from the earliest record on."""
-    text = demo_sql()
+    text = sql_for_all()
     assert text.count(_PATH) == 1, "the demo has one source"
     assert text.count(_WITH) == text.count("CREATE STREAM"), "each stream says when it answers"
     text = text.replace(_PATH, "path = '*/access-*.log*'")

@@ -1,22 +1,23 @@
 """The demo's narrow link, and the question that is asked twice over it: with and without an error.
 
-One site has a line of a few kilobytes a second. All that it has to say of a window takes a good
-part of the time that the answer may wait: where the line or the machine is busy, the answer comes
-without it and is revised. With an error the site keeps small groups back, and says its part by a
-seventh of the bytes.
+One site has a line of a few kilobytes a second. All that it has to say of a window takes nearly as
+long as the answer may wait, and more with what comes before: the answer comes without it, and is
+revised. With an error the site keeps small groups back, has a tenth of the bytes to send, and is in
+the first answer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from math import inf
 from statistics import median
 
 from headwater.local.demo.demo_snapshot import NarrowShown, NarrowVerdict, NarrowWindow
 from headwater.root.said.envelope import Envelope
 
 SITE = "lagos"
-BYTES_PER_S = 7_000
+BYTES_PER_S = 3_500
 DELAY_S = 0.12
 WHOLE, BOUNDED = "misses", "misses_soon"
 """The streams that ask the same without an error and with one."""
@@ -37,10 +38,11 @@ class NarrowLink:
         self._spans: dict[int, tuple[int, int]] = {}
         self._sent: Counter[str] = Counter()
         """By stream."""
+        self._logs_end_us: float = inf
 
     def hear(self, stream: str, envelope: Envelope) -> None:
-        if stream not in STREAMS or not envelope.rows:
-            return  # another stream, or a window after the logs have ended
+        if stream not in STREAMS or envelope.end_us > self._logs_end_us:
+            return  # another stream, or a window that has little in it
         self._spans[envelope.window] = (envelope.start_us, envelope.end_us)
         if stream == BOUNDED:
             self._newest[envelope.window] = envelope
@@ -48,6 +50,10 @@ class NarrowLink:
             self._first[stream].setdefault(envelope.window, envelope.staleness_s)
             if envelope.revision == 1:
                 self._in_time[stream].add(envelope.window)
+
+    def logs_end(self, at_s: float) -> None:
+        """What ends later is nothing to measure by."""
+        self._logs_end_us = at_s * 1e6
 
     def add_sent(self, sent: Mapping[str, int]) -> None:
         """What an agent has sent for each stream, when it ends."""
@@ -72,7 +78,7 @@ class NarrowLink:
             whole_in_time=len(self._in_time[WHOLE]),
             bounded_in_time=len(self._in_time[BOUNDED]),
             asked=stated[0].columns[0].asked if stated else "",
-            reached=max((one.columns[0].reached for one in stated), default=0.0),
+            reached=max((one.reached for whole in stated for one in whole.columns), default=0.0),
             withheld_keys=round(median([one.keys for one in stated])) if stated else 0,
             whole_bytes=self._sent[WHOLE],
             bounded_bytes=self._sent[BOUNDED],
@@ -88,6 +94,6 @@ class NarrowLink:
             whole_s=self._first[WHOLE].get(window),
             bounded_s=self._first[BOUNDED].get(window),
             asked=columns[0].asked if columns else "",
-            reached=columns[0].reached if columns else 0.0,
+            reached=max((one.reached for one in columns), default=0.0),
             withheld_keys=newest.withheld.keys if newest is not None else 0,
         )

@@ -57,6 +57,8 @@ class SiteProfile(msgspec.Struct, frozen=True):
     """Servers at the site, each with a log file of its own."""
     latency_ms: float = 18.0
     """The median of a cached request here."""
+    swing: float = 1.0
+    """Of the traffic's swing, what is seen here; 0: the same load by day and by night."""
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -110,7 +112,8 @@ class LineMaker:
         traffic = self._traffic
         zone = self.profile.zone_h / 24.0
         turn = 2.0 * np.pi * (np.asarray(time_s, dtype=np.float64) / traffic.day_s + zone - 20 / 24)
-        return 1.0 + traffic.swing * (0.8 * np.cos(turn) + 0.2 * np.cos(2.0 * turn))
+        swing = traffic.swing * self.profile.swing
+        return 1.0 + swing * (0.8 * np.cos(turn) + 0.2 * np.cos(2.0 * turn))
 
     def tick(self, start_s: float, number: int) -> list[bytes]:
         """What each server of the site writes in this tick; one entry for each file."""

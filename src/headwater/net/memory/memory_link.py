@@ -11,10 +11,10 @@ from headwater.net.identity.keyring import CertificateTold
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
 from headwater.net.transport.connection import PAUSE_S_MIN
-from headwater.net.transport.frames import FrameSplitter, MessageAssembler, Stream
+from headwater.net.transport.frames import CHUNK_BYTES, FrameSplitter, MessageAssembler, Stream
 from headwater.net.transport.load_meter import LoadMeter
 from headwater.net.transport.pacer import Gate
-from headwater.net.transport.send_queue import BACKLOG_SHARE, SendQueue
+from headwater.net.transport.send_queue import BACKLOG_SHARE, PIECE_BYTES_MIN, SendQueue
 from headwater.net.values.codec import Codec
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.query_spending import QuerySpending, query_of
@@ -24,6 +24,9 @@ IN_FLIGHT_BYTES_MAX = 64 * 1024
 """What a wire takes while it is cut, as a socket would; the rest stays in the queue."""
 BURST_BYTES = 64 * 1024
 """What a wire without a rate carries at once."""
+CHUNK_S = 0.25
+"""A frame holds a slow wire no longer: sixteen KiB are four seconds of 32 kbit/s, after which a
+neighbour whose heartbeat waits behind them counts as silent."""
 
 
 class Wire(msgspec.Struct, frozen=True):
@@ -32,6 +35,13 @@ class Wire(msgspec.Struct, frozen=True):
     delay_s: float = 0.0
     jitter_s: float = 0.0
     bytes_per_s: float | None = None
+
+    @property
+    def chunk_bytes(self) -> int:
+        """What it carries in ``CHUNK_S``, so that a heartbeat never waits longer for its turn."""
+        if self.bytes_per_s is None:
+            return CHUNK_BYTES
+        return min(CHUNK_BYTES, max(PIECE_BYTES_MIN, int(self.bytes_per_s * CHUNK_S)))
 
 
 class MemoryLink:
@@ -99,7 +109,7 @@ class MemoryLink:
         self._counters.sent_messages += 1
         self._kinds[type(message).__name__] += len(body)
         self._write_soon()
-        self._load.put(len(body))
+        self._load.changed(put_bytes=len(body))
         return True
 
     @property
@@ -185,7 +195,8 @@ class MemoryLink:
         """Nothing as well where the budget has to be waited for, which ``_write_soon`` ends."""
         gate, now_s = self._gate, self._loop.time()
         if gate is None:
-            return self.queue.take_frames(burst_bytes, now_s=now_s)
+            chunk_bytes = self.wire.chunk_bytes
+            return self.queue.take_frames(burst_bytes, now_s=now_s, chunk_bytes=chunk_bytes)
         stream = self.queue.next_stream(now_s=now_s)
         if stream is None:
             return b""

@@ -140,7 +140,7 @@ class Link:
             return False
         self._counters.sent_messages += 1
         side.connection.pump_soon()
-        self._load.put(len(body))
+        self._load.changed(put_bytes=len(body))
         return True
 
     def close(self, reason: Refused | None = None) -> None:

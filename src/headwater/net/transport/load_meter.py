@@ -44,15 +44,12 @@ class LoadMeter:
         self._is_due = False
         self._loop = asyncio.get_running_loop()
 
-    def put(self, byte_count: int) -> None:
-        """So many bytes have joined the queue."""
-        self.rate = self.rate.changed(byte_count, now_s=self._loop.time())
-        self._seen_bytes += byte_count
-        self._is_news = True
-        self.changed()
-
-    def changed(self) -> None:
-        """Something may have left."""
+    def changed(self, *, put_bytes: int = 0) -> None:
+        """So many bytes have joined the queue; something may have left."""
+        if put_bytes:
+            self.rate = self.rate.changed(put_bytes, now_s=self._loop.time())
+            self._seen_bytes += put_bytes
+            self._is_news = True
         left_bytes = self._seen_bytes - self._queued_bytes()
         if left_bytes:
             self.rate = self.rate.changed(-left_bytes, now_s=self._loop.time())

@@ -52,7 +52,7 @@ class SendQueue(Generic[Item]):
         self._owed_bytes: dict[Stream, float] = dict.fromkeys(shares, 0.0)
         self.queued_bytes = 0
         self.queued_by: Counter[str] = Counter()
-        """The same by query."""
+        """The same by the query on whose account it is."""
         self.taken_bytes: dict[Stream, int] = dict.fromkeys(self._waiting, 0)
         """By stream, as frames."""
 
@@ -62,7 +62,8 @@ class SendQueue(Generic[Item]):
         """False: there is no room and nothing was taken. An empty queue takes any one message."""
         if self.queued_bytes and self.queued_bytes + len(body) > self._bytes_max:
             return False
-        turn = query if stream >= Stream.LIVE else NOBODY  # control keeps its order
+        account = self._spending.shares.account(query)
+        turn = account if stream >= Stream.LIVE else NOBODY  # control keeps its order
         self._waiting[stream].put(turn, _Waiting(item, body, now_s, query))
         self.queued_bytes += len(body)
         if turn:
@@ -122,11 +123,16 @@ class SendQueue(Generic[Item]):
         self.taken_bytes[stream] += frame_bytes
         return encode_frame(Kind.LAST if is_last else Kind.PART, stream, chunk)
 
-    def take_frames(self, about_bytes: int, *, now_s: float) -> bytes:
+    def take_frames(
+        self, about_bytes: int, *, now_s: float, chunk_bytes: int = CHUNK_BYTES
+    ) -> bytes:
         """As many as make up so many bytes: many small messages cost one write."""
         frames: list[bytes] = []
         size_bytes = 0
-        while size_bytes < about_bytes and (frame := self.take_frame(now_s=now_s)) is not None:
+        while size_bytes < about_bytes:
+            frame = self.take_frame(now_s=now_s, chunk_bytes=chunk_bytes)
+            if frame is None:
+                break
             frames.append(frame)
             size_bytes += len(frame)
         return b"".join(frames)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from headwater.overlay.commands.command_log import CommandLog, number_of
+from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.commands.spread import Spread
 from headwater.overlay.commands.whose_words import WhoseWords
 from headwater.overlay.here import Here
@@ -62,11 +62,9 @@ class Alterations:
         return None
 
     def _problem_with_own(self, alter: Alter) -> str | None:
-        installer, counter = number_of(alter)
-        if installer != self._site:
-            return f"command of {installer}: given at {self._site}"
-        if counter <= self._log.number_of(installer):
-            return f"command {installer}#{counter}: the number has been used"
+        problem = self._words.problem_with_turn(alter)
+        if problem is not None:
+            return problem
         install = self._log.live.get(str(alter.id))
         if install is None:
             return f"settings of {alter.id}: the query is unknown here"

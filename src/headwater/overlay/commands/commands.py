@@ -170,15 +170,11 @@ class Commands:
         self._follow(now_s)
         return None
 
-    def _problem_with_own(self, command: Command) -> str | None:
-        installer, counter = number_of(command)
-        if installer != self._site:
-            return f"command of {installer}: given at {self._site}"
-        if counter <= self.log.number_of(installer):
-            return f"command {installer}#{counter}: the number has been used"
-        if isinstance(command, Remove) and str(command.id) not in self.log.live:
-            return f"command {installer}#{counter}: its query is unknown here"
-        return None
+    def _problem_with_own(self, command: Install | Remove) -> str | None:
+        problem = self._words.problem_with_turn(command)
+        if problem is None and isinstance(command, Remove) and str(command.id) not in self.log.live:
+            problem = f"command {command.installer}#{command.counter}: its query is unknown here"
+        return problem
 
     def replan(self, install: Install, *, now_s: float) -> None:
         """The root of a live query gives it new trees. One peer alone does, so plans have an

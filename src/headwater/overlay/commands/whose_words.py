@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.overlay.commands.command_log import CommandLog
+from headwater.overlay.commands.command_log import CommandLog, number_of
 from headwater.overlay.here import Here
 from headwater.overlay.lie_book import LieKind, Untrue
 from headwater.overlay.message_rules import problem_with_count
@@ -12,10 +12,20 @@ from headwater.plan.query import QueryId
 
 class WhoseWords:
     def __init__(self, here: Here, log: CommandLog) -> None:
+        self._site = here.site
         self._roster = here.roster
         self._config = here.config
         self._signatures = here.signatures
         self._log = log
+
+    def problem_with_turn(self, command: Command) -> str | None:
+        """Of a command that is given here: whether it is this site's next one."""
+        installer, counter = number_of(command)
+        if installer != self._site:
+            return f"command of {installer}: given at {self._site}"
+        if counter <= self._log.number_of(installer):
+            return f"command {installer}#{counter}: the number has been used"
+        return None
 
     def problem_with_operator(self, command: Command, *, is_counted: bool) -> str | None:
         """A certificate that has ended since does not undo what its installer has counted."""

@@ -102,12 +102,14 @@ class QuerySpending:
         return found
 
     def _budget_of(self, query: str) -> ByteBudget | None:
-        rate = self.shares.of(query).bytes_per_s
+        """That of its levels, too."""
+        account = self.shares.account(query)
+        rate = self.shares.of(account).bytes_per_s
         if rate is None:
             return None
-        known = self._budgets.get(query)
+        known = self._budgets.get(account)
         if known is None or known.bytes_per_s != rate:
-            known = self._budgets[query] = ByteBudget(
+            known = self._budgets[account] = ByteBudget(
                 rate, control_share_max=CONTROL_SHARE, debt_s_max=float("inf")
             )
         return known

@@ -4,7 +4,7 @@ Queries share a link by weight where its bytes leave (``fair_queue``). That help
 let in: a queue of two seconds is full of whoever hands over most. So of what may wait each query
 has its part by weight, among those that have something there or were turned away lately; one that
 is alone has all of it, and one that is idle costs the others nothing. Nor may more wait of a query
-than its own budget carries in ``queue_s_max``.
+than its own budget carries in ``queue_s_max``. Its levels have one part with it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class SharedRoom:
         """How often the load was told since."""
 
     def told(self, queued_by: Mapping[str, int]) -> None:
-        """The driver has said what waits, what was handed over before included."""
+        """The driver has said what waits on whose account, what was handed over before
+        included."""
         self._queued_by = queued_by
         self._handed_by.clear()
         self._turned_away = {
@@ -42,8 +43,9 @@ class SharedRoom:
         }
 
     def handed(self, query: str, byte_count: int) -> None:
-        self._handed_by[query] += byte_count
-        self._turned_away.pop(query, None)
+        account = self._shares.account(query)
+        self._handed_by[account] += byte_count
+        self._turned_away.pop(account, None)
 
     def forget_handed(self) -> None:
         self._handed_by.clear()
@@ -62,15 +64,17 @@ class SharedRoom:
     def left(self, query: str, *, queued_bytes: int, queued_bytes_max: int) -> int:
         """What it may still hand over, of so much that waits in all and may; asked when it has
         something. Whoever may not is remembered."""
-        own = self._queued_by.get(query, 0) + self._handed_by[query]
-        left = min(queued_bytes_max - queued_bytes, self._own_max(query, queued_bytes_max) - own)
-        if left <= 0 and query in self._shares:
-            self._turned_away[query] = 0
+        account = self._shares.account(query)
+        own = self._queued_by.get(account, 0) + self._handed_by[account]
+        left = min(queued_bytes_max - queued_bytes, self._own_max(account, queued_bytes_max) - own)
+        if left <= 0 and account in self._shares:
+            self._turned_away[account] = 0
         return max(0, left)
 
     def part_of(self, query: str) -> float:
         """Of the link, by weight, beside those that wait or were turned away lately."""
-        others = {*self._queued_by, *(+self._handed_by), *self._turned_away} - {query}
+        account = self._shares.account(query)
+        others = {*self._queued_by, *(+self._handed_by), *self._turned_away} - {account}
         own = self._shares.of(query).weight
         return own / (own + sum(self._shares.of(one).weight for one in others))
 

@@ -194,7 +194,7 @@ def plain_fault(query: Query) -> str | None:
     if query.tolerates is not None:
         return "an error or a threshold beside it"
     if isinstance(query.rounds, int):
-        return "groups that leave early, as under a staleness (a deadline does without)"
+        return "rounds, by which groups leave early (a staleness does without)"
     if query.demanded is not None:
         return "a demand (fidelity) beside it"
     return None

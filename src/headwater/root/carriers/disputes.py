@@ -69,10 +69,22 @@ class Disputes:
         is_read = any(one.is_answering for one in self._books.followers())
         if self.answers.under_way is not None or is_read:
             return
-        for pane in sorted(self.replacing.benches):
+        replaced: set[int] = set()
+        while more := self._replace_what_is_in(but_for=replaced, now_s=now_s):
+            replaced |= more
+            self.replacing.begin_more(now_s=now_s)
+
+    def _replace_what_is_in(self, *, but_for: set[int], now_s: float) -> set[int]:
+        """Panes that have made room for others: of these all may be in already, or nothing awaited,
+        and each would else take an acknowledgement. Those ``but_for`` had their turn, and what is
+        disputed of them still waits for the next one."""
+        found = set()
+        for pane in sorted(self.replacing.benches.keys() - but_for):
             own = None if self.scoreboard.open(pane).is_frozen else self.replacing.complete(pane)
             if own is not None:
                 self._replace(pane, own, now_s=now_s)
+                found.add(pane)
+        return found
 
     def _replace(self, pane: int, own: Sequence[Summary], *, now_s: float) -> None:
         books = self._books

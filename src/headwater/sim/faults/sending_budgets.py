@@ -16,7 +16,6 @@ from headwater.overlay.links.link_budgets import NO_BUDGETS, LinkBudgets
 from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.links.queue_limit import queue_bytes_max
-from headwater.plan.altered.link_share import LinkShare
 from headwater.sim.outcome import Violation
 
 STRETCH_S = 10.0
@@ -54,15 +53,15 @@ class SendingBudgets:
         if self._budgets.get(sender, NO_BUDGETS).of(receiver) is not None:
             return True
         query = query_of(message)
-        return bool(query) and self.share_of(sender, query).bytes_per_s is not None
+        return bool(query) and self.shares(sender).of(query).bytes_per_s is not None
 
     def passes(self, site: str, message: object) -> None:
         """It is put on a link."""
         self._spending(site).passes(message)
 
-    def share_of(self, site: str, query: str) -> LinkShare:
-        """As it is now at the site."""
-        return self._spending(site).shares.of(query)
+    def shares(self, site: str) -> QueryShares:
+        """As they are now at the site."""
+        return self._spending(site).shares
 
     def _spending(self, site: str) -> QuerySpending:
         """It outlives the site's processes, as what the site has sent does."""
@@ -118,12 +117,13 @@ class SendingBudgets:
     ) -> None:
         spending = self._spending(site)
         spending.spend(query, traffic, size_bytes, now_s=now_s)
-        rate, key = spending.shares.of(query).bytes_per_s, (site, query)
+        account = spending.shares.account(query)
+        rate, key = spending.shares.of(query).bytes_per_s, (site, account)
         if rate is None:
             self._by_query.pop(key, None)
         elif traffic > Traffic.CONTROL:
             lately = self._by_query.setdefault(key, deque())
-            self._check(f"{site} of {query}", lately, size_bytes, rate, now_s=now_s)
+            self._check(f"{site} of {account}", lately, size_bytes, rate, now_s=now_s)
 
     def _check(
         self,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from headwater.algebra.drain_rate import DrainRate
 from headwater.overlay.links.fair_queue import FairQueue
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.links.query_spending import query_of
-from headwater.plan.altered.link_share import EVEN, LinkShare
 
 Message = Any
 Entry = tuple[float, Message]
@@ -41,7 +41,7 @@ class Half:
         sender: str,
         receiver: str,
         path: Path,
-        share_of: Callable[[str], LinkShare] = lambda query: EVEN,
+        shares: Callable[[], QueryShares] = QueryShares,
     ) -> None:
         self.connection = connection
         self.sender = sender
@@ -52,7 +52,7 @@ class Half:
         """Written and not yet taken, because the path is blocked."""
         self.control: deque[Entry] = deque()
         """Not written: what ``unlinked`` hands back, with the others."""
-        self._share_of = share_of
+        self._shares = shares
         self.bulk = self._empty()
         """By priority: live, and what may be later."""
         self.blind_count = 0
@@ -67,7 +67,7 @@ class Half:
 
     def put(self, entry: Entry, priority: int, *, first: bool = False) -> None:
         if priority in self.bulk:
-            self.bulk[priority].put(query_of(entry[1]), entry)
+            self.bulk[priority].put(self._shares().account(query_of(entry[1])), entry)
         elif first:
             self.control.appendleft(entry)
         else:
@@ -117,7 +117,15 @@ class Half:
         return may_leave(self.bulk[priority].head(query)[1], priority)
 
     def _empty(self) -> dict[int, FairQueue[Entry]]:
-        return {priority: FairQueue(self._share_of) for priority in BULK_PRIORITIES}
+        shares = self._shares
+        return {priority: FairQueue(lambda one: shares().of(one)) for priority in BULK_PRIORITIES}
+
+    def waiting_by(self, size_bytes: Callable[[Message], int]) -> Counter[str]:
+        """How much, on whose account."""
+        found: Counter[str] = Counter()
+        for _, message in self.waiting():
+            found[self._shares().account(query_of(message))] += size_bytes(message)
+        return found
 
 
 class Connection:
@@ -129,10 +137,10 @@ class Connection:
         right: str,
         there: Path,
         back: Path,
-        share_of: Callable[[str, str], LinkShare] = lambda site, query: EVEN,
+        shares: Callable[[str], QueryShares] = lambda site: QueryShares(),
     ) -> None:
         self.halves = {
-            left: Half(self, left, right, there, partial(share_of, left)),
-            right: Half(self, right, left, back, partial(share_of, right)),
+            left: Half(self, left, right, there, partial(shares, left)),
+            right: Half(self, right, left, back, partial(shares, right)),
         }
         self.open_at = {left: True, right: True}

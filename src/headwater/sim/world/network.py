@@ -12,7 +12,6 @@ what comes back is still delivered, although its sender will never know.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from random import Random
@@ -217,7 +216,7 @@ class Network:
         stale = self._connections.get((peer, site))
         if stale is not None:
             self._close(stale, peer)
-        connection = Connection(site, peer, there, back, self._budgets.share_of)
+        connection = Connection(site, peer, there, back, self._budgets.shares)
         self._connections[site, peer] = self._connections[peer, site] = connection
         ends = [(site, peer), (peer, site)]
         if self._random.random() < 0.5:
@@ -334,9 +333,7 @@ class Network:
 
     def _tell_queued(self, half: Half) -> None:
         if half.connection.open_at[half.sender]:
-            by_query: Counter[str] = Counter()
-            for _, message in half.waiting():
-                by_query[query_of(message)] += self._ends.size_bytes(message)
+            by_query = half.waiting_by(self._ends.size_bytes)
             queued_bytes = by_query.total()
             queued_bytes_max = self._budgets.queued_bytes_max(
                 half.sender, half.receiver, queue_s_max=QUEUE_S_MAX

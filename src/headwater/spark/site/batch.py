@@ -15,14 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
-import msgspec
 import structlog
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from headwater.algebra.words.malformed import Malformed
 from headwater.edge.batches.batch_yield import BatchYield
@@ -35,13 +33,13 @@ from headwater.spark.cluster.cluster import is_cluster
 from headwater.spark.cluster.cluster_trouble import raise_if_of_the_cluster
 from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.jvm.session import apply_settings
-from headwater.spark.lines.fields import LINE
-from headwater.spark.lines.lines import SITE, Linked, linked, read_lines, with_types
+from headwater.spark.lines.lines import SITE, Linked, linked, with_types
 from headwater.spark.lines.parse import Parser
 from headwater.spark.lines.readable import ChunkUnreadable
 from headwater.spark.rows.collect import Collector, largest
 from headwater.spark.rows.dealing import Rows
 from headwater.spark.site.fence import Fence, refused_sql
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.joint.joint_run import JointRun, Results
 from headwater.spark.site.line_counts import LineCounts, ReadFailed, SampleBudget, count_lines
 from headwater.spark.site.own_count import THROUGH, OwnCount
@@ -54,6 +52,7 @@ from headwater.spark.site.site_sql import HIGH, with_high_time
 from headwater.spark.site.standing_lines import LINES, Analyser, StandingLines
 from headwater.spark.site.standing_objects import StandingObjects
 from headwater.spark.spark_message import SPARK_ERRORS, message_of
+from headwater.spark.unreadable import Unreadable, at_its_site, cut_off, unreadable_of
 from headwater.spark.workers.worker_lines import LineWorkers
 from headwater.spark.workers.worker_trouble import WorkersFailed, raise_if_of_workers
 
@@ -65,30 +64,6 @@ ALONE_MAX = 2
 """Queries that read the lines for themselves; for more of them it pays to keep the lines."""
 JOBS_AT_ONCE = 2
 """While one job runs the next one is planned, which takes the driver as long as a small batch."""
-
-
-class SiteBatch(msgspec.Struct, frozen=True):
-    """What one site has for this batch."""
-
-    site: str
-    chunks: tuple[Chunk, ...]
-    queries: tuple[Query, ...]
-    fence: Fence = Fence()
-    offsets_us: Mapping[str, int] = {}
-    """By query: what is added to the times of its records at this site."""
-    wants_first: bool = False
-    """The lowest record time is to be found out, which costs reading the lines once more."""
-    starts: Mapping[str, int] = {}
-    """By query, where windows go by what the site has read: how much that was before this batch."""
-
-
-class Unreadable(Exception):
-    """Some chunks can't be read at all."""
-
-    def __init__(self, chunks: Sequence[tuple[str, Chunk, str]]) -> None:
-        super().__init__(f"{len(chunks)} chunks can't be read; the first: {chunks[0][2]}")
-        self.chunks = chunks
-        """(site, chunk, Spark's message)."""
 
 
 class BatchRunner:
@@ -131,8 +106,11 @@ class BatchRunner:
         a query nor a chunk.
         """
         self.jobs.begin()
+        chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]
         groups = groups_of(batch.queries for batch in batches)
-        self._drop_sessions({group.settings for group in groups})
+        # Sessions of settings that no installed query has any more.
+        wanted = {group.settings for group in groups}
+        self._standing = {key: one for key, one in self._standing.items() if key in wanted}
         self._joint.keep(str(query.id) for group in groups for query in group.queries)
         outcomes: list[list[SiteOutcome]] = []
         # As a rule all are of one form; a source that is replaced may have two for a while.
@@ -142,24 +120,25 @@ class BatchRunner:
                 with self._linked([batch.chunks for batch in batches], form) as found:
                     outcomes += [self._run_group(found, batches, group) for group in own]
             except ReadFailed as error:
-                self._raise_unreadable(batches, form, error)
+                link = partial(self._linked, form=form)
+                if bad := unreadable_of(self._session, link, chunks):
+                    raise Unreadable(bad) from error
+                raise SparkFailed(
+                    f"a batch failed though all its lines can be read: {error}"
+                ) from error
             except ChunkUnreadable as error:
-                raise Unreadable([_at_its_site(error, batches)]) from error
-        if cut_off := _cut_off(batches):
-            raise Unreadable(cut_off)
+                raise Unreadable([at_its_site(error, chunks)]) from error
+        if shorter := cut_off(chunks):
+            raise Unreadable(shorter)
         if not outcomes:
             return [SiteOutcome() for _ in batches]
-        return [joined(of_site) for of_site in zip(*outcomes, strict=True)]
+        return [SiteOutcome.joined(of_site) for of_site in zip(*outcomes, strict=True)]
 
     def _linked(
         self, chunks: Sequence[Sequence[Chunk]], form: Form
     ) -> AbstractContextManager[Linked]:
         is_shared = is_cluster(self._session.sparkContext.master)
         return linked(self._directory, chunks, form=form, is_shared=is_shared)
-
-    def _drop_sessions(self, wanted: set[Settings]) -> None:
-        """Those of settings that no installed query has any more."""
-        self._standing = {key: one for key, one in self._standing.items() if key in wanted}
 
     def _run_group(
         self, found: Linked, batches: Sequence[SiteBatch], group: QueryGroup
@@ -254,7 +233,10 @@ class BatchRunner:
                     again = session.sql(over_records(kept, with_high_time(query)))
                     rows = self._rows(again, query, bytes_in=bytes_in)
             if query.reading_count is not None:
-                through = self._through(session, own, records, rows, batch, query)
+                through = largest(rows, THROUGH)
+                if through is None:
+                    with self.jobs.limit(str(query.id)):
+                        through = own.through(session, records)
         except SPARK_ERRORS as error:
             raise_if_of_workers(error)
             raise_if_of_the_disk(error)
@@ -279,25 +261,7 @@ class BatchRunner:
             elif line_counts is None:
                 (line_counts,) = self._count_lines(session, parser, typed, [fence])
         (samples,) = self._why(session, parser, [query], [line_counts])
-        return _outcome([_with_malformed(found, line_counts, 0)], line_counts, samples)
-
-    def _through(
-        self,
-        session: SparkSession,
-        own: OwnCount,
-        records: str,
-        rows: Rows,
-        batch: SiteBatch,
-        query: Query,
-    ) -> int:
-        """Where the site's own count is after the batch. Raises ``SPARK_ERRORS``."""
-        found = largest(rows, THROUGH)
-        if found is not None:
-            return found
-        with self.jobs.limit(str(query.id)):
-            table = session.sql(own.through_sql(records)).toArrow()
-        told = table[THROUGH].to_pylist()
-        return int(told[0]) if told else batch.starts.get(str(query.id), 0)
+        return line_counts.outcome([line_counts.told_of(found, need=0)], samples)
 
     def _why(
         self,
@@ -363,17 +327,15 @@ class BatchRunner:
             counted, by_query = self._run_kept(
                 session, parser, group, fences, offsets_us, starts=starts, bytes_in=bytes_in
             )
-        if any(batch.wants_first for batch in batches) and _lack_first(counted):
+        if any(batch.wants_first for batch in batches) and any(one.lacks_first for one in counted):
             counted = self._count_lines(session, parser, lines, fences)
         samples = self._why(session, parser, group.queries, counted)
         results = [
             (parser.needs.index(need_of(query)), by_query[str(query.id)]) for query in group.queries
         ]
         return [
-            _outcome(
-                [_with_malformed(r[n], line_counts, need) for need, r in results if n in r],
-                line_counts,
-                samples[n],
+            line_counts.outcome(
+                [line_counts.told_of(r[n], need=need) for need, r in results if n in r], samples[n]
             )
             for n, line_counts in enumerate(counted)
         ]
@@ -419,44 +381,6 @@ class BatchRunner:
         self._joint.note(found)
         return {str(query.id): of_query for query, of_query in zip(queries, found, strict=True)}
 
-    def _raise_unreadable(
-        self, batches: Sequence[SiteBatch], form: Form, error: ReadFailed
-    ) -> NoReturn:
-        chunks = [(batch.site, chunk) for batch in batches for chunk in batch.chunks]
-        found = self._unreadable(chunks, form)
-        if found:
-            raise Unreadable(found) from error
-        raise SparkFailed(f"a batch failed though all its lines can be read: {error}") from error
-
-    def _unreadable(
-        self, chunks: list[tuple[str, Chunk]], form: Form
-    ) -> list[tuple[str, Chunk, str]]:
-        """Halve the chunks until those that can't be read stand alone."""
-        reason = self._read_fault([chunk for _, chunk in chunks], form)
-        if reason is None:
-            return []
-        if len(chunks) == 1:
-            return [(*chunks[0], reason)]
-        middle = len(chunks) // 2
-        return self._unreadable(chunks[:middle], form) + self._unreadable(chunks[middle:], form)
-
-    def _read_fault(self, chunks: Sequence[Chunk], form: Form) -> str | None:
-        # Cuts of different sites may have one number, so each chunk is linked in its own folder.
-        with self._linked([[chunk] for chunk in chunks], form) as found:
-            try:
-                lines = read_lines(self._session, found, byte_count=0)
-                length = F.length(LINE) if not found.columnar else F.hash(*lines.columns)
-                lines.agg(F.max(length)).toArrow()
-            except SPARK_ERRORS as error:
-                raise_if_of_the_cluster(error)
-                raise_if_of_the_disk(error)
-                return message_of(error)
-        return None
-
-
-def _lack_first(counted: Sequence[LineCounts]) -> bool:
-    return any(one.records and one.low_time_us is None for one in counted)
-
 
 def _view(parser: Parser) -> str:
     return LINES if parser.made is None else parser.made.view
@@ -469,68 +393,3 @@ def _none_in_time(number: int, group: QueryGroup, error: JobCancelled) -> SiteOu
     queries = [query for query in group.queries if number in group.sites_of(query)]
     words = message_of(error)
     return SiteOutcome(tuple(QueryResult(str(query.id), failed=words) for query in queries))
-
-
-def _outcome(
-    results: Sequence[QueryResult], line_counts: LineCounts, samples: tuple[Malformed, ...]
-) -> SiteOutcome:
-    return SiteOutcome(
-        tuple(results),
-        line_counts.records,
-        line_counts.unparsed,
-        samples,
-        line_counts.high_time_us,
-        line_counts.fenced,
-        line_counts.refused,
-        line_counts.lines,
-        line_counts.low_time_us,
-    )
-
-
-def _at_its_site(error: ChunkUnreadable, batches: Sequence[SiteBatch]) -> tuple[str, Chunk, str]:
-    site = next(one.site for one in batches if any(error.chunk is chunk for chunk in one.chunks))
-    return site, error.chunk, error.reason
-
-
-def _cut_off(batches: Sequence[SiteBatch]) -> list[tuple[str, Chunk, str]]:
-    """Files of others that are shorter now than when the batch began: whoever read them took their
-    new end for the end, and nobody says how many lines are missing."""
-    found = []
-    for batch in batches:
-        for chunk in batch.chunks:
-            size = _size_of(chunk) if chunk.is_file else chunk.bytes
-            if size < chunk.bytes:
-                words = f"it had {chunk.bytes} bytes, and {size} when it had been read"
-                found.append((batch.site, chunk, words))
-    return found
-
-
-def _size_of(chunk: Chunk) -> int:
-    """One that is gone was read to its end, or Spark has said that it is not there."""
-    try:
-        return Path(chunk.path).stat().st_size
-    except OSError:
-        return chunk.bytes
-
-
-def joined(outcomes: Sequence[SiteOutcome]) -> SiteOutcome:
-    """One site's part from several groups. They read the same lines, so counts don't add up."""
-    if len(outcomes) == 1:
-        return outcomes[0]
-    times = [one.high_time_us for one in outcomes if one.high_time_us is not None]
-    return SiteOutcome(
-        tuple(result for one in outcomes for result in one.results),
-        max(one.records for one in outcomes),
-        max(one.unparsed for one in outcomes),
-        max((one.samples for one in outcomes), key=lambda kinds: sum(one.lines for one in kinds)),
-        max(times, default=None),
-        max(one.fenced for one in outcomes),
-        max(one.refused for one in outcomes),
-        max(one.lines for one in outcomes),
-        min((one.low_time_us for one in outcomes if one.low_time_us is not None), default=None),
-    )
-
-
-def _with_malformed(found: QueryResult, line_counts: LineCounts, need: int) -> QueryResult:
-    """With the lines that this query can't use."""
-    return msgspec.structs.replace(found, malformed=line_counts.malformed[need])

@@ -7,8 +7,10 @@ site's cube and followers; tests implement it with lists.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
+
+import msgspec
 
 from headwater.edge.batches.batch_times import Waiting
 from headwater.plan.query import Query
@@ -16,6 +18,21 @@ from headwater.plan.sources.source import Source
 from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.site.fence import Fence
+
+
+class SiteBatch(msgspec.Struct, frozen=True):
+    """What one site has for this batch."""
+
+    site: str
+    chunks: tuple[Chunk, ...]
+    queries: tuple[Query, ...]
+    fence: Fence = Fence()
+    offsets_us: Mapping[str, int] = {}
+    """By query: what is added to the times of its records at this site."""
+    wants_first: bool = False
+    """The lowest record time is to be found out, which costs reading the lines once more."""
+    starts: Mapping[str, int] = {}
+    """By query, where windows go by what the site has read: how much that was before this batch."""
 
 
 class Inbox(Protocol):

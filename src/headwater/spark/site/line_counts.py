@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from headwater.algebra.words.malformed import Malformed
 from headwater.plan.query import Query
+from headwater.reading.outcome import QueryResult, SiteOutcome
 from headwater.spark.disk_trouble import raise_if_of_the_disk
 from headwater.spark.lines.fields import quoted
 from headwater.spark.lines.lines import SITE
@@ -76,6 +77,31 @@ class LineCounts(msgspec.Struct, frozen=True):
                 tuple(n + part.lines * bad for n, bad in zip(found.malformed, is_bad, strict=True)),
             )
         return found
+
+    @property
+    def lacks_first(self) -> bool:
+        """Nobody has asked for the lowest time of these records."""
+        return bool(self.records) and self.low_time_us is None
+
+    def told_of(self, found: QueryResult, *, need: int) -> QueryResult:
+        """With the lines that this query, which has this need, can't use."""
+        return msgspec.structs.replace(found, malformed=self.malformed[need])
+
+    def outcome(
+        self, results: Iterable[QueryResult], samples: tuple[Malformed, ...]
+    ) -> SiteOutcome:
+        """Of the site's part of the batch, with these results."""
+        return SiteOutcome(
+            results=tuple(results),
+            records=self.records,
+            unparsed=self.unparsed,
+            samples=samples,
+            high_time_us=self.high_time_us,
+            fenced=self.fenced,
+            refused=self.refused,
+            lines=self.lines,
+            low_time_us=self.low_time_us,
+        )
 
     def panes(self, query: Query, *, offset_us: int = 0) -> tuple[int, int] | None:
         """The first and last pane of the query that these records touch, ``offset_us`` later; None:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.sql import SparkSession
+
 from headwater.algebra.windows.sequence_grid import BYTE, SequenceGrid
 from headwater.spark.lines.lines import SITE
 from headwater.spark.lines.record_order import LENGTH, ORDER
@@ -70,6 +72,11 @@ class OwnCount:
             f"SELECT {self._site}, {self.starts_sql} + {self._all} AS {THROUGH} "
             f"FROM ({records_sql}) GROUP BY {self._site}"
         )
+
+    def through(self, session: SparkSession, records_sql: str) -> int:
+        """The same of the only site of a batch, also where it has no records at all."""
+        told = session.sql(self.through_sql(records_sql)).toArrow()[THROUGH].to_pylist()
+        return int(told[0]) if told else self._starts[0]
 
     @property
     def _all(self) -> str:

@@ -42,11 +42,12 @@ from headwater.reading.columnar import SCHEMA_MARK
 from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.jvm.lease import BATCH, Work
 from headwater.spark.jvm.suspicion import NoSuspicion, Suspicion, apart
-from headwater.spark.site.batch import BatchRunner, SiteBatch, Unreadable, joined
-from headwater.spark.site.inbox import Inbox
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import Inbox, SiteBatch
 from headwater.spark.site.offers import OfferStream
 from headwater.spark.site.site_jobs import JOB_S_MAX
 from headwater.spark.spark_message import message_of
+from headwater.spark.unreadable import Unreadable
 
 log = structlog.get_logger()
 
@@ -391,7 +392,7 @@ class SourceStream:
                 found.append(self._runner.run([_with_queries(batch, ids) for batch in batches]))
             if len(ids) == 1 and ids[0] in suspects:
                 self._suspicion.survived(ids[0])
-        return [joined(of_site) for of_site in zip(*found, strict=True)]
+        return [SiteOutcome.joined(of_site) for of_site in zip(*found, strict=True)]
 
     def _gather(
         self, life: int, cuts: Mapping[str, int]

@@ -15,6 +15,7 @@ from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.algebra.windows.sliding_window import can_move, slides
 from headwater.edge.degrade.savings import GUESSES
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Operator
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query
@@ -135,11 +136,21 @@ def _given_up(query: Query) -> Iterator[str]:
     for number, one in enumerate(plan.operators, start=1):
         left = GUESSES.get(one.kind, 1.0)
         yield (
-            f"  {number}. {one.text}, in {len(one.levels)} levels, each estimated to leave "
-            f"{100 * left:.0f} % of the bytes of the one before, until that is seen"
+            f"  {number}. {one.text}, {_levels_text(one)} estimated to leave {100 * left:.0f} % of "
+            f"the bytes of the one before, until that is seen{_beside(one)}"
         )
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
+
+
+def _levels_text(operator: Operator) -> str:
+    count = len(operator.levels)
+    return "one level" if count == 1 else f"in {count} levels, each"
+
+
+def _beside(operator: Operator) -> str:
+    is_level = operator.kind in LEVEL_KINDS
+    return "; answered in a stream beside this one" if is_level else ""
 
 
 def _share(query: Query) -> Iterator[str]:

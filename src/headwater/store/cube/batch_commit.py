@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import pyarrow as pa
 
-from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.edge.record import UNDECIDED
 from headwater.edge.report import BatchReport, PaneKeys, QueryBatch
 from headwater.errors import QueryUnknown, StoreError
@@ -40,7 +39,7 @@ from headwater.store.cube.early.batch_keys import keys_of
 from headwater.store.cube.source_state import SourceState
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.input.cuts import CutLog
-from headwater.store.level_rows import LevelsOf, level_results
+from headwater.store.level_rows import level_results
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments
 from headwater.store.segments import Segment
@@ -63,11 +62,9 @@ class BatchCommitter:
         ring: StateRing,
         *,
         clock: Callable[[], float],
-        early_of: Callable[[str], EarlyRows | None] = lambda query: None,
-        levels_of: LevelsOf = lambda query: (),
     ) -> None:
-        self._early_of = early_of
-        self._levels_of = levels_of
+        self._early_of = queries.facts.early_of
+        self._levels_of = queries.facts.levels_of
         self._manifest = manifest
         self._cuts = cuts
         self._queries = queries

@@ -24,12 +24,9 @@ import pyarrow as pa
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
 from headwater.algebra.panes import WindowSpec
-from headwater.algebra.remainders.early_rows import EarlyRows
-from headwater.algebra.remainders.withhold import AllowanceOf, Rehearsed
+from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
-from headwater.algebra.summary import Merger
-from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
@@ -38,14 +35,13 @@ from headwater.node.effects import CubeWrite, MakeEarly, MakeUpdates, perform_al
 from headwater.store.cube.asked.asked_rows import AskedRows
 from headwater.store.cube.asked.cube_slices import CubeSlices
 from headwater.store.cube.batch_commit import BatchCommitter
-from headwater.store.cube.cube_queries import CubeQueries
+from headwater.store.cube.cube_queries import CubeQueries, QueryFacts
 from headwater.store.cube.cube_restore import kept_of
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.cube.cube_writes import CubeWriter
 from headwater.store.cube.early.early_maker import EarlyMaker, PreparedEarly
 from headwater.store.cube.incarnation import Claim, claim_of, rebase
 from headwater.store.cube.retention import Retained, Retention, RetentionConfig
-from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_maker import PreparedStates, StateMaker
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.cube.update_maker import SUMMARY_BYTES_MAX, PreparedUpdates, UpdateMaker
@@ -53,7 +49,6 @@ from headwater.store.disk import Disk, explained
 from headwater.store.image_packer import ImagePacker
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.spool import SPOOL_BYTES_MAX, Spool
-from headwater.store.level_rows import LevelsOf
 from headwater.store.lock import DirectoryLock
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import AnySegments, PaneSegments, Stretch, opened_segments
@@ -90,13 +85,7 @@ class Cube:
         segments: AnySegments,
         spool: Spool,
         disk: Disk,
-        merger_of: Callable[[str], Merger],
-        limit_of: Callable[[str], RowLimit | None],
-        allowance_of: AllowanceOf,
-        early_of: Callable[[str], EarlyRows | None],
-        levels_of: LevelsOf,
-        last_rows_of: Callable[[str], LastRows | None],
-        keep_s_of: Callable[[str], float],
+        facts: QueryFacts,
         retention: RetentionConfig,
         summary_bytes_max: int,
         clock: Callable[[], float],
@@ -106,54 +95,32 @@ class Cube:
         """Steady time at which this process made it; None: it was there before."""
         self._lock = lock
         self.manifest = manifest
-        self._merger_of = merger_of
+        self._merger_of = facts.merger_of
         self._retention = retention
-        self._keep_s_of = keep_s_of
         self._clock = clock
         self._rows = PaneSegments(manifest, segments)
         ring = StateRing(manifest, self._rows)
-        self._queries = CubeQueries(manifest, ring, last_rows_of=last_rows_of)
+        self._queries = CubeQueries(manifest, ring, facts)
         self.past_of = self._queries.past_of
         self.unread = self._queries.unread
         """Queries of which the record can't be read, and why: they are not among what is restored,
         and what the cube has of them stays until they are removed."""
         self._early = EarlyMaker(
-            manifest,
-            self._queries,
-            self._rows,
-            merger_of=merger_of,
-            early_of=early_of,
-            summary_bytes_max=summary_bytes_max,
+            manifest, self._queries, self._rows, summary_bytes_max=summary_bytes_max
         )
         self._maker = UpdateMaker(
             manifest,
             self._queries,
             self._rows,
             early=self._early,
-            merger_of=merger_of,
-            limit_of=limit_of,
-            allowance_of=allowance_of,
             summary_bytes_max=summary_bytes_max,
         )
         self._states = StateMaker(
-            manifest,
-            self._queries,
-            self._rows,
-            ring,
-            merger_of=merger_of,
-            limit_of=limit_of,
-            summary_bytes_max=summary_bytes_max,
+            manifest, self._queries, self._rows, ring, summary_bytes_max=summary_bytes_max
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
         self.commit_batch = BatchCommitter(
-            manifest,
-            self.cuts,
-            self._queries,
-            self._rows,
-            ring,
-            clock=clock,
-            early_of=early_of,
-            levels_of=levels_of,
+            manifest, self.cuts, self._queries, self._rows, ring, clock=clock
         ).commit
         self._turn = threading.Lock()
         """Those who free segments, or read what may be freed, take turns."""
@@ -172,13 +139,7 @@ class Cube:
         directory: Path,
         *,
         site: str,
-        merger_of: Callable[[str], Merger],
-        limit_of: Callable[[str], RowLimit | None] = lambda query: None,
-        allowance_of: AllowanceOf = lambda query, pane: None,
-        early_of: Callable[[str], EarlyRows | None] = lambda query: None,
-        levels_of: LevelsOf = lambda query: (),
-        last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
-        keep_s_of: Callable[[str], float] = lambda query: 0.0,
+        facts: QueryFacts,
         retention: RetentionConfig | None = None,
         spool_bytes_max: int = SPOOL_BYTES_MAX,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
@@ -217,13 +178,7 @@ class Cube:
                 segments=segments,
                 spool=spool,
                 disk=disk,
-                merger_of=merger_of,
-                limit_of=limit_of,
-                allowance_of=allowance_of,
-                early_of=early_of,
-                levels_of=levels_of,
-                last_rows_of=last_rows_of,
-                keep_s_of=keep_s_of,
+                facts=facts,
                 retention=retention or RetentionConfig(),
                 summary_bytes_max=summary_bytes_max,
                 clock=clock,
@@ -362,12 +317,7 @@ class Cube:
                     now_s=now_s,
                 )
                 retained = Retention(
-                    self.manifest,
-                    self._queries,
-                    writer,
-                    self._retention,
-                    pins=self.slices.pins,
-                    keep_s_of=self._keep_s_of,
+                    self.manifest, self._queries, writer, self._retention, pins=self.slices.pins
                 ).run(now_s=now_s)
             self._rows.store.remove(writer.removed)
         return retained

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
+from headwater.algebra.remainders.early_rows import EarlyRows
+from headwater.algebra.remainders.withhold import AllowanceOf
 from headwater.algebra.sets import ranges
 from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.summary import Merger
 from headwater.algebra.windows.last_rows import LastRows
 from headwater.algebra.words.site_state import FOREVER, RUNNING, Declined, Reason
 from headwater.edge.record import EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.errors import UnreadableRow
+from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_ring import StateRing
+from headwater.store.level_rows import LevelsOf
 from headwater.store.manifest import Manifest
 from headwater.store.mirror import Mirror
 from headwater.store.row_value import row_value
@@ -59,19 +65,26 @@ class _Known:
         return self.over[query]
 
 
+class QueryFacts(NamedTuple):
+    """What a cube asks of queries, by their ids: whoever installs them knows it."""
+
+    merger_of: Callable[[str], Merger]
+    limit_of: Callable[[str], RowLimit | None] = lambda query: None
+    allowance_of: AllowanceOf = lambda query, pane: None
+    early_of: Callable[[str], EarlyRows | None] = lambda query: None
+    levels_of: LevelsOf = lambda query: ()
+    last_rows_of: Callable[[str], LastRows | None] = lambda query: None
+    keep_s_of: Callable[[str], float] = lambda query: 0.0
+
+
 class CubeQueries:
     """What changes it is called inside a transaction, and counts when that is committed."""
 
-    def __init__(
-        self,
-        manifest: Manifest,
-        ring: StateRing,
-        *,
-        last_rows_of: Callable[[str], LastRows | None] = lambda query: None,
-    ) -> None:
+    def __init__(self, manifest: Manifest, ring: StateRing, facts: QueryFacts) -> None:
         self._manifest = manifest
         self._ring = ring
-        self.last_rows_of = last_rows_of
+        self.facts = facts
+        self.last_rows_of = facts.last_rows_of
         self._mirror = Mirror(manifest, self._read(), _Known.copied)
 
     def _read(self) -> _Known:

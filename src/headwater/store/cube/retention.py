@@ -15,7 +15,7 @@ on until enough *files* are free.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -74,14 +74,13 @@ class Retention:
         config: RetentionConfig,
         *,
         pins: Pins,
-        keep_s_of: Callable[[str], float],
     ) -> None:
         self._manifest = manifest
         self._queries = queries
         self._writer = writer
         self._config = config
         self._pins = pins
-        self._keep_s_of = keep_s_of
+        self._keep_s_of = queries.facts.keep_s_of
         self._passed_over = 0
         self._freed_bytes = 0
         self._dropped = 0

@@ -8,7 +8,7 @@ what no later state can have goes from the ring, in the same transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -20,7 +20,6 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import MakeUpdates, UpdatesMade
 from headwater.errors import StoreError
 from headwater.store.cube.cube_queries import CubeQueries
-from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
 from headwater.store.cube.state_ring import (
     BLOCKS_MAX,
@@ -80,16 +79,14 @@ class StateMaker:
         rows: PaneSegments,
         ring: StateRing,
         *,
-        merger_of: Callable[[str], Merger],
-        limit_of: Callable[[str], RowLimit | None],
         summary_bytes_max: int,
     ) -> None:
         self._manifest = manifest
         self._queries = queries
         self._rows = rows
         self._ring = ring
-        self._merger_of = merger_of
-        self._limit_of = limit_of
+        self._merger_of = queries.facts.merger_of
+        self._limit_of = queries.facts.limit_of
         self._summary_bytes_max = summary_bytes_max
 
     def prepare(self, wanted: MakeUpdates, of: LastRows, packer: ImagePacker) -> PreparedStates:

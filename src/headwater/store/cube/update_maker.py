@@ -26,7 +26,7 @@ A part whose bytes are wrong is left out, and the pane's rest is declined (lost)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -36,7 +36,7 @@ import pyarrow as pa
 from headwater.algebra.capacity.packed_size import packed_size
 from headwater.algebra.remainders.early_rows import Taken
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, AllowanceOf, leaving_rows, withhold
+from headwater.algebra.remainders.withhold import Allowance, leaving_rows, withhold
 from headwater.algebra.summary import Merger
 from headwater.algebra.windows.coarsening import apart
 from headwater.algebra.words.site_state import Reason
@@ -113,19 +113,16 @@ class UpdateMaker:
         queries: CubeQueries,
         rows: PaneSegments,
         *,
-        merger_of: Callable[[str], Merger],
-        limit_of: Callable[[str], RowLimit | None] = lambda query: None,
         early: EarlyMaker,
-        allowance_of: AllowanceOf = lambda query, pane: None,
         summary_bytes_max: int = SUMMARY_BYTES_MAX,
     ) -> None:
         self._early = early
         self._manifest = manifest
         self._queries = queries
         self._rows = rows
-        self._merger_of = merger_of
-        self._limit_of = limit_of
-        self._allowance_of = allowance_of
+        self._merger_of = queries.facts.merger_of
+        self._limit_of = queries.facts.limit_of
+        self._allowance_of = queries.facts.allowance_of
         self._summary_bytes_max = summary_bytes_max
         self._reader = PartReader(rows)
         self.rehearsal = Rehearsal()

@@ -19,8 +19,9 @@ from headwater.plan.query import Query
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.rows import collect
 from headwater.spark.rows.collect import Collector
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
 from headwater.spark.site.fence import Fence
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.joint import joint_run, joint_sql
 from headwater.spark.site.joint.joint_sql import joint_statements
 from headwater.spark.site.joint.plain_part import part_of, plain_part

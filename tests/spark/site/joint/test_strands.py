@@ -16,7 +16,8 @@ from headwater.plan.query import Query
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.lines.lines import SITE
 from headwater.spark.rows import collect
-from headwater.spark.site.batch import BatchRunner, SiteBatch
+from headwater.spark.site.batch import BatchRunner
+from headwater.spark.site.inbox import SiteBatch
 from headwater.spark.site.joint import strands
 from headwater.spark.site.joint.joint_rows import Joint
 from headwater.spark.site.joint.joint_sql import joint_statements

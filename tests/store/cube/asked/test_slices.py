@@ -13,6 +13,7 @@ from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.outputs import MakeUpdates, Remember
 from headwater.edge.record import FLAWED_RANGES_MAX, EdgeRecord
 from headwater.store.cube.cube import Cube
+from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.cube.retention import RetentionConfig
 
 CLOSED = EdgeRecord(first_pane=0, closed_through=6)
@@ -24,7 +25,7 @@ def cube(tmp_path: Path) -> Iterator[Cube]:
     cube = Cube.open(
         tmp_path / "cube",
         site="home",
-        merger_of=lambda query: MERGER,
+        facts=QueryFacts(lambda query: MERGER),
         clock=lambda: 100.0,
         retention=RetentionConfig(retention_s=50.0),
     )

@@ -13,10 +13,10 @@ what has become more urgent.
 
 A pick that predicts is held against ``lru`` in the shadow (``contest``).
 
-*Bounded.* Beyond ``outbox_keys_max`` the smallest keys are put aside (``aside``): they are never
-early, and stay back at the close as long as none of them can be off by too much. A key that is new
-after others were put aside may have been among them, so it is *doubtful*: it isn't sent early
-either, its error counts with theirs, and where they must go it goes.
+*Bounded.* Beyond ``outbox_keys_max``, or the site's limit (``site_keys``), the smallest keys are
+put aside (``aside``): they are never early, and stay back at the close as long as none of them can
+be off by too much. A key that is new after others were put aside may have been among them, so it is
+*doubtful*: it isn't sent early either, its error counts with theirs, and must go where they must.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class KeyBook:
         for hand in self._hands:
             hand.arrive(slots, values)
         if self.key_count > self._config.outbox_keys_max:
-            self._put_aside()
+            self.let_go(int(self._config.outbox_keys_max * KEPT_SHARE))
 
     def take(
         self, bytes_max: int, *, now_s: float, ahead_bytes: float = 0.0, keys_min: int = 0
@@ -208,12 +208,12 @@ class KeyBook:
         self._past.look_up(columns, slots)
         return slots
 
-    def _put_aside(self) -> None:
-        """The smallest, by what is unsent of them."""
+    def let_go(self, keys_left: int) -> None:
+        """All but so many are put aside: the smallest, by what is unsent of them."""
         hand = self._hands[0]
         weights = weights_of(hand.errors(self.key_count), self._limits(hand))
         order = np.argsort(weights, kind="stable")
-        cut = self.key_count - int(self._config.outbox_keys_max * KEPT_SHARE)
+        cut = self.key_count - keys_left
         self._aside.put(self._columns, hand, order[:cut])
         kept = np.sort(order[cut:])
         self._columns.keep(kept)

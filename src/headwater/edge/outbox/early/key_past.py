@@ -103,12 +103,17 @@ class KeyPast:
         self._squares = np.stack(
             [mixed(old, now) for old, now in zip(self._squares, squares, strict=True)]
         )
-        self._forget()
+        self._forget(self._config.outbox_keys_max)
 
-    def _forget(self) -> None:
+    def let_go(self, keys_left: int) -> None:
+        """All but so many, or fewer, are forgotten: the rarest."""
+        self._forget(keys_left)
+
+    def _forget(self, keys_max: int) -> None:
         kept = self._records >= FORGOTTEN
-        keys_max = self._config.outbox_keys_max
-        if int(kept.sum()) > keys_max:
+        if keys_max <= 0:
+            kept[:] = False
+        elif int(kept.sum()) > keys_max:
             least = np.partition(self._records, len(kept) - keys_max)[len(kept) - keys_max]
             kept &= self._records > least
         self._keys, self._records = self._keys[kept], self._records[kept]

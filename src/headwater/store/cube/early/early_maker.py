@@ -51,15 +51,13 @@ class EarlyMaker:
         queries: CubeQueries,
         rows: PaneSegments,
         *,
-        merger_of: Callable[[str], Merger],
-        early_of: Callable[[str], EarlyRows | None],
         summary_bytes_max: int,
     ) -> None:
-        self.early_of = early_of
+        self.early_of = queries.facts.early_of
         self._manifest = manifest
         self._queries = queries
         self._rows = rows
-        self._merger_of = merger_of
+        self._merger_of = queries.facts.merger_of
         self._summary_bytes_max = summary_bytes_max
 
     def taken(self, query: str, panes: Sequence[int], load: Loads) -> Mapping[int, list[Taken]]:
