@@ -264,7 +264,7 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
-            sample=None if level is None else sample_of(level),
+            sampled=None if level is None else sample_of(level),
         ).near(self._query.bounds)
 
     # What became of it

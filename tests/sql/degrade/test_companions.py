@@ -252,3 +252,9 @@ def test_a_trial_says_what_would_have_played_a_part() -> None:
     assert "nothing is given up in a trial" in line
     assert line.endswith(f"{DOMAIN} in 1, coarsen(time, 5 s) in 1")
     assert list(level_lines(compiled(degrade="none")[0])) == []
+
+
+def test_explain_says_of_a_level_whose_rows_it_has() -> None:
+    told = explain(compiled(degrade="sample(url, 1/2)")[1])
+    assert "is what hits is sent at where the way is too narrow (sample(url) to 1 in 2)" in told
+    assert "its rows are made of those of hits, and this text is run nowhere" in told

@@ -238,7 +238,7 @@ class Envelope(msgspec.Struct, frozen=True):
     """Of a level's window: the steps that it is made of; 0 is full fidelity."""
     made_of: tuple[int, ...] = ()
     """And of each of their panes the number of the newest summary with rows."""
-    sample: Sample | None = None
+    sampled: Sample | None = None
     """Of whose values it is, and what all of them are estimated to have; None: it is of all."""
 
     def near(self, bounded: Bounded) -> Envelope:
@@ -257,10 +257,10 @@ class Envelope(msgspec.Struct, frozen=True):
 
     def estimating(self, estimates: tuple[Estimate, ...]) -> Envelope:
         """The same answer of a sample, with what all are estimated to have."""
-        if self.sample is None:
+        if self.sampled is None:
             return self
-        sample = msgspec.structs.replace(self.sample, estimates=estimates)
-        return msgspec.structs.replace(self, sample=sample)
+        sampled = msgspec.structs.replace(self.sampled, estimates=estimates)
+        return msgspec.structs.replace(self, sampled=sampled)
 
     def unsure(
         self, uncertain: UncertainRows | None, by: tuple[UncertainCondition, ...] = ()

@@ -129,7 +129,12 @@ def _kept_back(query: Query) -> Iterator[str]:
 
 def _given_up(query: Query) -> Iterator[str]:
     """What sites do where the way is too narrow."""
-    plan = query.degrades
+    plan, level = query.degrades, query.stands_for
+    if level is not None:
+        yield (
+            f"is what {level.stream} is sent at where the way is too narrow ({level}): its rows "
+            f"are made of those of {level.stream}, and this text is run nowhere"
+        )
     if plan is None:
         return
     yield "where the way carries less than it needs, gives up in this order:"
