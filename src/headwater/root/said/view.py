@@ -73,7 +73,9 @@ def altered_lines(root: Root, number: int) -> tuple[str, ...]:
     for one in book.pending(last):
         at = root.query.bound_text(spec.pane_start_us(one.pane))
         lines.append(f"from {at} on settings {one.number}: {one.settings.text()}")
-    return (*lines, *root.books.shares.lines(last))
+    tops = root.books.tops
+    lines += root.books.shares.lines(last)
+    return (*lines, *(() if tops is None else tops.lines(last)))
 
 
 def _none_of_ours(root: Root, number: int, status: str) -> Explanation:

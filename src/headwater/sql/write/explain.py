@@ -144,6 +144,12 @@ def _given_up(query: Query) -> Iterator[str]:
             f"  {number}. {one.text}, {_levels_text(one)} estimated to leave {100 * left:.0f} % of "
             f"the bytes of the one before, until that is seen{_beside(one)}"
         )
+    top = None if query.tolerates is None else query.tolerates.top
+    if top is not None:
+        yield (
+            f"  the root asks for what it needs of the others, so that the first {top.count} rows "
+            f"by {top.column} are exact"
+        )
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
 
