@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from headwater.agent.asking.ask_config import AskConfig
+from headwater.agent.care.host import HostConfig
 from headwater.agent.control.rights import OperatorRights
 from headwater.agent.input.declarations import SourceDeclaration, read_declarations
 from headwater.algebra.byte_rate import bytes_per_s_of
@@ -245,6 +246,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     edge: EdgeConfig = EdgeConfig()
     root: RootConfig = RootConfig()
     ask: AskConfig = AskConfig()
+    host: HostConfig = HostConfig()
     branching: int = 8
     """How many neighbours a member of a tree has below it, about."""
     trees: int = 4

@@ -62,6 +62,7 @@ EXIT_TO_BE_RESTARTED = 75
 def run_agent(config: AgentConfig) -> None:
     """Run until SIGTERM or SIGINT; SIGHUP reads certificates and deny list again."""
     os.umask(UMASK)
+    config.host.settle_in()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         processors=[

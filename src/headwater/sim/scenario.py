@@ -36,6 +36,7 @@ from headwater.sim.query_kinds import (
     draw_degradation,
     draw_demand,
     draw_growing,
+    draw_largest,
     draw_past,
     draw_rate,
     draw_rounds,
@@ -150,6 +151,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         asked = sum(site.has_data and is_asked(query, site) for site in roster.sites)
         query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
         query = draw_degradation(Random(f"degradation {seed}"), query)
+        query = draw_largest(Random(f"largest {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)

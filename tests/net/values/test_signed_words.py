@@ -6,13 +6,15 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import utils
 
+from headwater.algebra.top.request import TopRequest
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
 from headwater.net.identity.signing import VERIFIED_MAX, KeySignatures, Kind, MemoryKeys
 from headwater.net.values.codec import Codec
 from headwater.net.values.words import state_word
-from headwater.overlay.messages import AckMessage, StatesMessage
+from headwater.overlay.messages import AbsenceMessage, AckMessage, StatesMessage
 
 QUERY = "hits@alpha#1"
 STATE = SiteState(
@@ -24,6 +26,7 @@ STATE = SiteState(
     sealed_through=20,
     counts=((18, 2),),
 )
+ABSENCE = Absence(QUERY, speaker=0, clock_s=1e9, lost=(3, 4), guests=(7,))
 ACK = Acknowledgement(query=QUERY, root_incarnation=2**60, number=4, done_through=17)
 
 
@@ -49,6 +52,20 @@ def test_nobody_speaks_for_another(keys: Any) -> None:
     assert not alpha.is_ack_of("alpha", bravo.sign_ack(ACK))
     assert not alpha.is_state_of("alpha", STATE)
     assert not alpha.is_ack_of("alpha", ACK)
+
+
+def test_whom_a_parent_has_lost_is_its_own_word_as_it_travels(keys: Any) -> None:
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    codec = Codec(lambda query: None)
+    sent = codec.encode(AbsenceMessage(alpha.sign_absence(ABSENCE)))
+    came = codec.decode(sent, delay_s=1.5)
+    assert isinstance(came, AbsenceMessage)
+    assert (came.absence.age_s, came.absence.lost) == (1.5, (3, 4))
+    assert bravo.is_absence_of("alpha", came.absence)
+    assert not bravo.is_absence_of("bravo", came.absence)
+    assert not bravo.is_absence_of("alpha", ABSENCE)
+    proof = alpha.sign_state(STATE).proof
+    assert not bravo.is_absence_of("alpha", msgspec.structs.replace(ABSENCE, proof=proof))
 
 
 def test_a_signature_of_one_kind_of_word_passes_for_no_other(keys: Any) -> None:
@@ -132,6 +149,19 @@ def test_digests_are_part_of_what_is_signed(keys: Any) -> None:
     other = bravo.sign_ack(with_leaves(ACK, panes=[PaneHeld(18, 7)]))
     proof = msgspec.structs.replace(said.proof, word=other.proof.word)
     assert not bravo.is_ack_of("alpha", msgspec.structs.replace(other, proof=proof))
+
+
+def test_nobody_but_the_root_asks_for_the_largest_groups(keys: Any) -> None:
+    """A relay that puts another value or other groups into the root's word has no proof of it."""
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    asked = TopRequest(18, 3, 40.0, (7, 9))
+    said = over_the_wire(alpha.sign_ack(msgspec.structs.replace(ACK, largest=(asked,))))
+    assert said.largest == (asked,)
+    assert bravo.is_ack_of("alpha", said)
+    for forged in ((), (TopRequest(18, 3, 0.0, (7, 9)),), (TopRequest(18, 3, 40.0, (7,)),)):
+        lie = bravo.sign_ack(msgspec.structs.replace(ACK, largest=forged))
+        proof = msgspec.structs.replace(said.proof, word=lie.proof.word)
+        assert not bravo.is_ack_of("alpha", msgspec.structs.replace(lie, proof=proof))
 
 
 @pytest.mark.parametrize("signature", [b"", b"\0" * 64, b"\xff" * 64, b"short", b"x" * 63])

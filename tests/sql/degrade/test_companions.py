@@ -7,14 +7,17 @@ import pytest
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
+from headwater.local.trial.kept_back import level_lines
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import is_coarser, level_fault
+from headwater.plan.degrading.companion import determined_names, is_coarser, level_fault
 from headwater.plan.query import Query
+from headwater.root.said.envelope import LeftOut, LeftOutGroup
 from headwater.sql.admit.admit import check_query
 from headwater.sql.alter import merged_options, settings_with, written_options
 from headwater.sql.alter_statement import read_settings
 from headwater.sql.compile import compile_statements, numbered, question_of
 from headwater.sql.tree.nodes import Grouped, the
+from headwater.sql.write.explain import explain
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_site_sql import write_site_sql
 
@@ -85,7 +88,11 @@ def test_an_input_that_ends_has_none() -> None:
     [
         (", error = '1 % of total'", "coarsen(time, 5 s)", "an error or a threshold"),
         ("", "coarsen(time, 5 s), threshold(n, 1 % of total)", "an error or a threshold"),
-        (", staleness = '20 s'", "coarsen(time, 5 s)", "as under a staleness"),
+        (
+            ", staleness = '20 s', rounds = '4'",
+            "coarsen(time, 5 s)",
+            "rounds, by which groups leave",
+        ),
         (", fidelity = 'area 80 %'", "coarsen(time, 5 s)", "a demand (fidelity)"),
         (", begin = 'earliest'", "coarsen(time, 5 s)", "a begin in the past"),
         (", extent = '1 hour'", "coarsen(time, 5 s)", "an extent"),
@@ -224,3 +231,44 @@ def test_a_key_that_may_be_equal_and_differ_has_no_levels(key: str) -> None:
             installer="a",
             next_counter=7,
         )
+
+
+def test_beside_levels_a_staleness_is_a_deadline_and_panes_leave_at_their_closes() -> None:
+    full, level = compiled(degrade="coarsen(time, 5 s)", more=", staleness = '20 s'")
+    assert full.round_count == level.round_count == 1
+    assert full.timing.deadline_s == level.timing.deadline_s == 20.0
+    assert level_fault(full, level) is None
+
+
+def test_explain_says_that_levels_are_answered_beside_the_stream() -> None:
+    told = explain(compiled(degrade=f"{DOMAIN}, coarsen(time, 5 s, 10 s)")[0])
+    one = "one level estimated to leave 30 % of the bytes of the one before"
+    assert f"1. {DOMAIN}, {one}" in told
+    assert "2. coarsen(time, 5 s, 10 s), in 2 levels, each estimated to leave 60 %" in told
+    assert told.count("answered in a stream beside this one") == 2
+
+
+def test_a_trial_says_what_would_have_played_a_part() -> None:
+    (line,) = level_lines(compiled(degrade=f"{DOMAIN}, coarsen(time, 5 s)", ends=True)[0])
+    assert "nothing is given up in a trial" in line
+    assert line.endswith(f"{DOMAIN} in 1, coarsen(time, 5 s) in 1")
+    assert list(level_lines(compiled(degrade="none")[0])) == []
+
+
+def test_explain_says_of_a_level_whose_rows_it_has() -> None:
+    told = explain(compiled(degrade="sample(url, 1/2)")[1])
+    assert "is what hits is sent at where the way is too narrow (sample(url) to 1 in 2)" in told
+    assert "its rows are made of those of hits, and this text is run nowhere" in told
+
+
+def test_nobody_is_shown_what_levels_go_by() -> None:
+    full, first, last = compiled(degrade=f"coarsen(time, 5 s), {DOMAIN}")
+    assert determined_names(full) == determined_names(first) == {"coarser_url"}
+    assert determined_names(last) == set()
+    keys = {"url": "a.de/x", "coarser_url": "a.de"}
+    left_out = LeftOut(1, named=(LeftOutGroup(keys, "it overflows"),))
+    assert (
+        left_out.without_keys(determined_names(full))
+        .text()
+        .endswith(": url = a.de/x: it overflows")
+    )

@@ -40,6 +40,8 @@ class Degrading:
         self._bytes, self._beside_bytes, self._panes = 0, 0, 0
         self._row_counts = tuple[int, ...]()
         self._seen_s = LONG_AGO_S
+        self._last = (0, 0.0)
+        """The step of the period before, and what its rows needed."""
 
     @property
     def plan(self) -> Degradation | None:
@@ -74,15 +76,22 @@ class Degrading:
             None,
         )
 
+    @property
+    def sends_largest(self) -> bool:
+        """Whether of what is closed now the largest groups alone are sent."""
+        plan = self.plan
+        return plan is not None and plan.size_at(OperatorKind.TOP, self.policy.step) is not None
+
     def made(self, done: UpdatesMade, *, is_first: bool, panes: int = 1) -> None:
         """``is_first``: what was closed is live, and no more of a pane that had left before.
-        ``panes``: so many of the query are in it, at a coarser level."""
+        ``panes``: so many of the query are in it, at a coarser level; 0: it is an answer to a
+        request for further groups, which takes room as well."""
         if is_first:
             updates = max(1, done.last_update - done.first_update + 1)
             self._bytes += done.wire_bytes + updates * CLOSE_BYTES
             self._beside_bytes += done.beside_bytes + updates * CLOSE_BYTES
             self._panes += panes
-            self._row_counts = done.row_counts
+            self._row_counts = done.row_counts if panes else self._row_counts
 
     def look(self, way: WayCapacity, *, now_s: float) -> list[Notice]:
         """Once a tick, when what is being made is known; says it when the step changes."""
@@ -113,6 +122,7 @@ class Degrading:
         else:
             self.need = self._beside = 0.0
         self._learn(plan)
+        self._learn_step(plan)
         self._bytes, self._beside_bytes, self._panes, self._seen_s = 0, 0, 0, now_s
         self._go_to(
             self.policy.after(
@@ -150,6 +160,14 @@ class Degrading:
         if self._row_counts:
             self.savings = self.savings.saw_rows(plan, self._row_counts)
             self._row_counts = ()
+
+    def _learn_step(self, plan: Degradation) -> None:
+        """From what the query needs before and after a step comes in, or goes."""
+        (former, was), (step, rows) = self._last, (self.policy.step, self.need - self._beside)
+        self._last = (step, rows)
+        more, less = (rows, was) if step > former else (was, rows)
+        if abs(step - former) == 1 and less > 0.0:
+            self.savings = self.savings.saw_step(plan, max(step, former), more / less)
 
     def _go_to(self, policy: Policy) -> None:
         former, self.policy = self.policy, policy

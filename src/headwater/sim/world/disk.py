@@ -9,15 +9,15 @@ new one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import UpdatesMade
+from headwater.edge.outputs import TopAnswer, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import PaneKeys
 from headwater.node import effects as do
@@ -28,8 +28,8 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
-from headwater.sim.records.bag import RECORD_BYTES, Bag
-from headwater.sim.records.bag_keys import keys_of, leaving
+from headwater.sim.records.bag import Bag
+from headwater.sim.records.bag_keys import RECORD_BYTES, counts_of, keys_of, leaving, of_keys
 from headwater.sim.records.births import Births
 from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
@@ -186,7 +186,9 @@ class CubeDisk:
     def _make_pane(
         self, wanted: do.MakeUpdates, pane: int, panes: dict[int, PaneDisk], now_s: float
     ) -> UpdatesMade:
-        at = panes.get(pane)
+        at, answer = panes.get(pane), wanted.answer_of(pane)
+        if answer is not None and at is not None and at.owes_rest and not at.waiting.once:
+            return self._answer(wanted, answer, at, now_s)
         if at is not None and at.owes_rest:
             at.waiting, at.rest, at.owes_rest = at.waiting.merge(at.rest), None, False
         if at is None or not at.waiting.once:
@@ -251,6 +253,12 @@ class CubeDisk:
         numbers = list(bitset.members(at.waiting.once))
         third = [number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0]
         column = tolerance.columns[0]
+        if tolerance.top is not None:
+            first = counts_of(at.waiting.once).most_common(tolerance.top.count)
+            seen = len(numbers), sum(count for _, count in first)
+            if not wanted.sends_largest:
+                return (), seen
+            return self._keep_but(wanted, pane, at, {key for key, _ in first}, tolerance), seen
         if column.form is ErrorForm.ABSOLUTE:
             part = settings.part_at(pane)
             most = int(tolerance.share(column, panes=self._panes_of[query], part=part))
@@ -270,6 +278,48 @@ class CubeDisk:
         truth.keep_back(query, pane, kept, column.bound, stays=not at.owes_rest)
         count, total = kept.bit_count(), len(numbers) + sum(map(len, at.updates))
         return (Remainder(float(count), float(count), count, float(total)),), counts
+
+    def _keep_but(
+        self,
+        wanted: do.MakeUpdates,
+        pane: int,
+        at: PaneDisk,
+        sent: Collection[int],
+        tolerance: Tolerance,
+        asked: int = 0,
+    ) -> Remainders:
+        """Of what waits the records of other keys stay, and lie where what is owed lies."""
+        leaving = of_keys(at.waiting.once, sent)
+        kept, total = at.waiting.once & ~leaving, len(at.waiting) + sum(map(len, at.updates))
+        if not kept:
+            return ()
+        at.waiting, at.rest, at.owes_rest = Bag(leaving, at.waiting.twice), Bag(kept), True
+        truth, bound = self._truth.sites[self._ordinal], tolerance.columns[0].bound
+        stays = tolerance.finally_ is Finally.BOUNDED
+        truth.keep_back(wanted.query, pane, kept, bound, stays=stays)
+        keys = counts_of(kept)
+        largest, count = float(max(keys.values())), float(kept.bit_count())
+        return (Remainder(largest, count, len(keys), float(total), asked=asked),)
+
+    def _answer(
+        self, wanted: do.MakeUpdates, answer: TopAnswer, at: PaneDisk, now_s: float
+    ) -> UpdatesMade:
+        """What the root asks for of what was kept back, in one update, be it an empty one."""
+        query, asked = wanted.query, answer.asked
+        tolerance = self.settings.get(query, SettingsBook()).at(asked.pane).tolerance
+        assert tolerance is not None, "nothing is asked for where nothing is kept back"
+        at.waiting, at.rest, at.owes_rest = at.rest, None, False
+        counts = counts_of(at.waiting.once)
+        sent = {key for key, n in counts.items() if n >= asked.least or key in asked.keys}
+        remainders = self._keep_but(wanted, asked.pane, at, sent, tolerance, asked.number)
+        at.updates.append(at.waiting)
+        number = self._truth.add_update(
+            query, asked.pane, self._ordinal, self._incarnation, at.waiting
+        )
+        at.waiting, at.is_acked, at.written_s = self.nothing, False, now_s
+        at.sent = ranges.union(at.sent, ((number, number),)) if wanted.sent else at.sent
+        at.withheld = (number, remainders) if remainders else at.withheld
+        return UpdatesMade(query, asked.pane, number, number, row_bytes=400, withheld=remainders)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""

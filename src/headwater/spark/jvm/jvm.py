@@ -38,6 +38,7 @@ from headwater.spark.done_within import done_within
 from headwater.spark.jvm.callback_door import guard_callbacks
 from headwater.spark.jvm.java import Java
 from headwater.spark.jvm.jvm_end import JvmEnd, end_of
+from headwater.spark.niceness import hand_on_niceness
 
 SPARK_HOME = Path(pyspark.__file__).parent
 START_TIMEOUT_S = 120.0
@@ -282,12 +283,9 @@ def _spawn(
     command: Sequence[str], environment: Mapping[str, str], log: Path | None
 ) -> subprocess.Popen[bytes]:
     """A session of its own keeps a Ctrl-C in the terminal from the JVM: we end it ourselves."""
-    if log is None:
-        return subprocess.Popen(
-            command, stdin=subprocess.PIPE, env=environment, start_new_session=True
-        )
-    with log.open("ab") as sink:
-        return subprocess.Popen(
+    with contextlib.ExitStack() as opened:
+        sink = None if log is None else opened.enter_context(log.open("ab"))
+        process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=sink,
@@ -295,6 +293,8 @@ def _spawn(
             env=environment,
             start_new_session=True,
         )
+    hand_on_niceness(process.pid)
+    return process
 
 
 def _await_port(

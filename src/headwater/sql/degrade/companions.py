@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
+from msgspec import UnsetType
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.tolerance import Finally
@@ -50,6 +51,11 @@ class LevelShape(NamedTuple):
     newest: Level
     length_us: int
     coarsening: Coarsening
+
+
+def has_levels(degradation: Degradation | UnsetType) -> bool:
+    operators = () if isinstance(degradation, UnsetType) else degradation.operators
+    return any(one.kind in LEVEL_KINDS for one in operators)
 
 
 def level_operators(query: Query) -> tuple[Operator, ...]:
@@ -150,6 +156,7 @@ def _companion(
             finally_=finally_,
             kind=operator.kind,
             coarsening=rows,
+            determined=len(the(tree, Split).determined),
             sampled=sampled,
             totals=totals if sampled else (),
         ),

@@ -93,12 +93,14 @@ def bound_of(options: Options, text: str, *, option: str = "error") -> ErrorBoun
         raise options.refused(option, str(error).removeprefix("error: ")) from error
 
 
-def read_rounds(options: Options) -> int | UnsetType:
+def read_rounds(options: Options, *, has_levels: bool = False) -> int | UnsetType:
     """Into how many parts a pane is divided, at whose ends keys may leave early: under an error or
-    a staleness alone. Raises ``QueryRefused``."""
+    a staleness alone. A pane that a level may stand for leaves at its close. Raises
+    ``QueryRefused``."""
     text, names = options.text("rounds"), options.names()
     if text is None:
-        return ROUNDS_USUAL if "staleness" in names and "error" not in names else UNSET
+        is_early = "staleness" in names and "error" not in names and not has_levels
+        return ROUNDS_USUAL if is_early else UNSET
     if "error" not in names and "staleness" not in names:
         raise options.refused(
             "rounds", "keys leave early under an error or a staleness; add one of them"

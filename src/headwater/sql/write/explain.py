@@ -15,6 +15,7 @@ from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
 from headwater.algebra.windows.sliding_window import can_move, slides
 from headwater.edge.degrade.savings import GUESSES
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Operator
 from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query
@@ -128,18 +129,39 @@ def _kept_back(query: Query) -> Iterator[str]:
 
 def _given_up(query: Query) -> Iterator[str]:
     """What sites do where the way is too narrow."""
-    plan = query.degrades
+    plan, level = query.degrades, query.stands_for
+    if level is not None:
+        yield (
+            f"is what {level.stream} is sent at where the way is too narrow ({level}): its rows "
+            f"are made of those of {level.stream}, and this text is run nowhere"
+        )
     if plan is None:
         return
     yield "where the way carries less than it needs, gives up in this order:"
     for number, one in enumerate(plan.operators, start=1):
         left = GUESSES.get(one.kind, 1.0)
         yield (
-            f"  {number}. {one.text}, in {len(one.levels)} levels, each estimated to leave "
-            f"{100 * left:.0f} % of the bytes of the one before, until that is seen"
+            f"  {number}. {one.text}, {_levels_text(one)} estimated to leave {100 * left:.0f} % of "
+            f"the bytes of the one before, until that is seen{_beside(one)}"
+        )
+    top = None if query.tolerates is None else query.tolerates.top
+    if top is not None:
+        yield (
+            f"  the root asks for what it needs of the others, so that the first {top.count} rows "
+            f"by {top.column} are exact"
         )
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
+
+
+def _levels_text(operator: Operator) -> str:
+    count = len(operator.levels)
+    return "one level" if count == 1 else f"in {count} levels, each"
+
+
+def _beside(operator: Operator) -> str:
+    is_level = operator.kind in LEVEL_KINDS
+    return "; answered in a stream beside this one" if is_level else ""
 
 
 def _share(query: Query) -> Iterator[str]:
