@@ -8,7 +8,7 @@ and why. A site whose late update is known but not yet in stands in ``missing`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -147,6 +147,16 @@ class LeftOut(msgspec.Struct, frozen=True):
             unresolved=self.unresolved + other.unresolved,
             named=(*self.named, *other.named)[:LEFT_OUT_NAMED_MAX],
         )
+
+    def without_keys(self, names: Collection[str]) -> LeftOut:
+        """The same, where these keys are shown to nobody."""
+        named = tuple(
+            msgspec.structs.replace(
+                one, keys={name: key for name, key in one.keys.items() if name not in names}
+            )
+            for one in self.named
+        )
+        return msgspec.structs.replace(self, named=named)
 
     def text(self) -> str:
         """In one line, for people."""
