@@ -73,6 +73,8 @@ def apply_ack(
     view = AckView(ack, leaf, ordinal=telling.ordinal, incarnation=telling.incarnation)
     heard += _alarms(state, view, carriers_of)
     heard += _land_flights(state, ack, view, now_s=now_s)
+    if ack.largest:
+        heard += edge.answers_requests().hear(ack.largest)
     if state.book.owing or state.book.deferred:
         state.hear(News.WORK)  # what was kept back of panes that have arrived may follow
     return heard
