@@ -1,10 +1,11 @@
 """One source, one link: panes of a second close, are cut as the step says, and wait for the link.
 
 When to change the step is the product's own rule (``edge/degrade/policy.py``), what each step saves
-its own estimate (``savings.py``), how fast the link is what its own measure shows
-(``algebra/drain_rate.py``). The rest is a model: there is no overlay and no Spark, a pane takes
-what packed rows were measured to take, with what a close takes beside them, and the link carries
-its bytes one after the other, in steps of a tenth of a second.
+its own estimate (``savings.py``), how fast the link is what its own measure makes
+(``algebra/capacity/link_capacity.py``) of its queue and of TCP, asked once a second. (There
+are no markers: the model has no neighbour.) The rest is a model: there is no overlay and no Spark,
+a pane takes what packed rows were measured to take, with what a close takes beside them, and the
+link carries its bytes one after the other, in steps of a tenth of a second.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.jetstream.requests import URLS, Counts, Requests, bytes_per_row
+from headwater.algebra.capacity.delivery import Delivery
+from headwater.algebra.capacity.link_capacity import LinkCapacity
 from headwater.algebra.drain_rate import DrainRate
 from headwater.edge.degrade.policy import Period, Policy
 from headwater.edge.degrade.savings import Savings
@@ -23,6 +26,7 @@ from headwater.plan.altered.link_share import CLOSE_BYTES
 from headwater.plan.degrading.degradation import Degradation, Level, OperatorKind
 
 TICK_S = 0.1
+TICKS = 10
 ONE_WAY_S = 0.05
 QUEUE_S_MAX = 2.0
 """As in an agent: what waits behind the link. What is beyond waits at the site."""
@@ -69,6 +73,7 @@ class Source:
         self._rate_at, self._budget, self._is_known = rate, budget, is_known
         self.policy, self._savings = Policy(), Savings()
         self._drain = DrainRate()
+        self._capacity = LinkCapacity()
         self._queue: deque[Sent] = deque()
         self._held: list[Counts] = []
         """Panes of a coarse one that is not over."""
@@ -80,9 +85,27 @@ class Source:
     def run(self, seconds: int) -> Source:
         for second in range(seconds):
             self._close(self._requests.of(second), second + 1.0)
-            self.carried.append(sum(self._carry(second + 1.0 + n * TICK_S) for n in range(10)))
+            ticks = [self._tick(second + 1.0 + n * TICK_S) for n in range(TICKS)]
+            self.carried.append(sum(ticks))
+            self._ask_tcp(ticks[-1], second + 2.0)
             self.steps.append(self.policy.step)
         return self
+
+    def _tick(self, now_s: float) -> float:
+        """What was carried; the queue is told of while something waits."""
+        waited, carried = bool(self._queue), self._carry(now_s)
+        if waited:
+            now_s += TICK_S
+            shown = self._drain.shown_bytes_per_s(now_s=now_s)
+            queued_bytes = self._drain.queued_bytes if self._queue else 0
+            self._capacity.drained(shown, queued_bytes=queued_bytes, now_s=now_s)
+        return carried
+
+    def _ask_tcp(self, carried: float, now_s: float) -> None:
+        """It was limited by its sender where nothing waits."""
+        rtt_s, rate = 2.0 * ONE_WAY_S, carried / TICK_S
+        told = Delivery(rtt_s, rtt_s, rate, is_limited=not self._queue)
+        self._capacity.delivered(told, now_s=now_s)
 
     # A pane closes
 
@@ -101,6 +124,7 @@ class Source:
         self.sent.append(sent)
         self._queue.append(sent)
         self._drain = self._drain.changed(round(byte_count), now_s=now_s)
+        self._capacity.used(round(byte_count))
         if self._plan is not None:
             self._look(self._plan, counts, byte_count, count, now_s)
 
@@ -114,7 +138,7 @@ class Source:
                 self._savings = self._savings.saw(one, rows[one] / rows[one - 1])
         beside = min(need, bytes_of(1) / panes)
         finer = beside + (need - beside) / self._savings.left(plan, step) if step else need
-        measured = self._drain.bytes_per_s(now_s=now_s)
+        measured = self._capacity.bytes_per_s
         measured = self._rate_at(now_s) if self._is_known else measured
         known = [one for one in (measured, self._budget) if one is not None]
         waited_s = self._waited_s(now_s, measured)

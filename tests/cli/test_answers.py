@@ -260,3 +260,10 @@ def test_the_headline_says_what_error_was_asked_and_reached() -> None:
     assert "(3 % of total; asked: 1 % of total; NOT kept)" in missed
     text = headline(header(0, **kept_back(0.0, 0)))
     assert "nothing kept back (asked: hits 1 % of total), exact" in text
+
+
+def test_the_headline_says_of_whose_values_a_sample_is_and_estimates_totals() -> None:
+    sample = {"key": "url", "share": 0.25, "estimates": [["hits", 1400.0, 70.7]]}
+    told = headline(header(0, sampled=sample))
+    assert "a sample: 1 in 4 of all url, each with all it has" in told
+    assert "totals of all are estimated, with their standard errors: hits 1400 ± 70.7" in told

@@ -290,3 +290,21 @@ def test_a_close_that_brings_no_rows_keeps_none_back() -> None:
     root.work(now_s=13.0)
     assert root.newest(0).rows == (0, 1, 2)
     assert not root.newest(0).envelope.withheld
+
+
+@pytest.mark.parametrize(("size", "text"), [(0.2, "20 % of total"), (0.01, "10 % of total")])
+def test_a_bound_that_is_altered_is_stated_anew_without_a_new_row(size: float, text: str) -> None:
+    """Nobody knows yet whether a site has made the pane by it; the weaker one is stated."""
+    root = answered(Finally.BOUNDED)
+    query = query_with(Finally.BOUNDED)
+    settings = msgspec.structs.replace(
+        Settings.of(query), tolerance=query_with(Finally.BOUNDED, size).tolerance or None
+    )
+    root.root.alter(SettingsBook(Settings.of(query), (Numbered(1, 0, settings),)))
+    root.work(now_s=30.0)
+    envelope = root.newest(0).envelope
+    assert envelope.withheld.columns[0].asked == text
+    assert envelope.revision == (2 if size > 0.1 else 1), "the newest says what is so"
+    again = envelope.revision
+    root.work(now_s=60.0)
+    assert root.newest(0).envelope.revision == again

@@ -3,17 +3,26 @@ is there in the end."""
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 import pytest
 
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import (
+    Finally,
+    Largest,
+    Threshold,
+    Tolerance,
+    ToleratedColumn,
+)
 from headwater.algebra.rows.columns import Partial
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.plan.query import Timing
 from headwater.plan.tree import Tree
 from headwater.root.said.envelope import Envelope
+from headwater.sim.faults.faults import Field, draw_faults
 from headwater.sim.scenario import START_S, Scenario, draw_scenario
 from headwater.sim.world.log import Workload
 from headwater.sim.world.world import World
@@ -116,3 +125,69 @@ def test_answers_say_who_gives_up_what_while_a_link_is_narrow(finally_: Finally)
 
 def test_nothing_is_given_up_on_a_wide_link() -> None:
     assert not any(one.degraded for one in envelopes(scenario(Finally.BOUNDED), cut_s=None))
+
+
+# The largest groups alone
+
+COUNT = 2
+"""Of nine groups, of which each has half as much as the one before."""
+
+
+def largest(finally_: Finally) -> Scenario:
+    made = scenario(finally_)
+    plan = Degradation(
+        (Operator(OperatorKind.TOP, (float(COUNT),), "n", text=f"top({COUNT}, n)"),),
+        follows=finally_ is Finally.EXACT,
+    )
+    column = ToleratedColumn("n", "n", ErrorForm.TOTAL, 1.0)
+    query = msgspec.structs.replace(
+        made.first_query,
+        tolerance=Tolerance((column,), finally_, largest=Largest("n", COUNT)),
+        degradation=plan,
+    )
+    return msgspec.structs.replace(made, first_query=query)
+
+
+def exact_rows(found: list[Envelope]) -> dict[int, int]:
+    """By window that lacked something, the most in any of its answers."""
+    sure: dict[int, int] = {}
+    for one in found:
+        if one.withheld and one.withheld.first is not None:
+            sure[one.window] = max(sure.get(one.window, 0), one.withheld.first.exact)
+    return sure
+
+
+@pytest.mark.parametrize("finally_", list(Finally))
+def test_the_first_rows_are_exact_while_links_are_narrow(finally_: Finally) -> None:
+    found = envelopes(largest(finally_))
+    newest = {one.window: one for one in found}
+    sure = exact_rows(found)
+    assert sure, "the links were narrow"
+    assert sum(count == COUNT for count in sure.values()) > len(sure) / 2
+    said = {entry.operator for one in found for entry in one.degraded}
+    assert said == {f"top({COUNT}, n)"}
+    left = [window for window, one in newest.items() if one.withheld]
+    assert bool(left) is (finally_ is Finally.BOUNDED)
+    assert not newest[max(newest)].degraded, "the links have recovered"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_row_is_called_exact_that_is_not_whoever_fails_between_two_steps(seed: int) -> None:
+    """Sites, links and the root fail while it asks; the checkers hold each answer against what
+    there was."""
+    random = Random(f"largest {seed}")
+    made = largest(random.choice(list(Finally)))
+    names, home = tuple(site.name for site in made.roster.sites), made.roster.home
+    field = Field(
+        sites=names,
+        data_sites=tuple(site.name for site in made.roster.sites if site.has_data),
+        root=home,
+        links=tuple((name, home) for name in names if name != home),
+        from_s=CUT_S[0],
+        until_s=95.0,
+        long_s=700.0,
+    )
+    pace = msgspec.structs.replace(made.pace, retention_s=600.0)
+    faults = draw_faults(random, field)
+    made = msgspec.structs.replace(made, faults=faults, end_s=260.0, pace=pace)
+    assert envelopes(made)

@@ -47,6 +47,10 @@ class DrainRate(msgspec.Struct, frozen=True):
             at_s=now_s,
         )
 
+    def emptied(self) -> DrainRate:
+        """What waited is gone without leaving: the connection has ended. What it rests on stays."""
+        return msgspec.structs.replace(self, queued_bytes=0)
+
     def bytes_per_s(self, *, now_s: float) -> float | None:
         """None: nothing has left so far, and it is not known. A queue that stands still counts
         while it does."""

@@ -55,13 +55,21 @@ class _WithoutShare(msgspec.Struct, frozen=True, array_like=True):
     of: float
     is_worst: bool
 
-    @classmethod
-    def of_one(cls, said: Remainder) -> Remainder:
-        """The same, as it is written."""
-        if said.share:
-            return said
-        short = cls(said.largest, said.total, said.keys, said.of, said.is_worst)
-        return cast(Remainder, short)  # as read, and nine bytes shorter
+
+class _WithoutRequest(_WithoutShare, frozen=True, array_like=True):
+    """One that answers nothing: as agents of before write it, and sign it."""
+
+    share: float
+
+
+def _short(said: Remainder) -> Remainder:
+    """The same, as it is written."""
+    if said.asked:
+        return said
+    alike = said.largest, said.total, said.keys, said.of, said.is_worst
+    if said.share:
+        return cast(Remainder, _WithoutRequest(*alike, said.share))
+    return cast(Remainder, _WithoutShare(*alike))  # as read, and nine bytes shorter
 
 
 class _WithoutRemainders(msgspec.Struct, frozen=True, array_like=True):
@@ -85,7 +93,7 @@ class PackedCoverage(_WithoutRemainders, frozen=True, array_like=True):
         said = first, bitset.to_bytes(coverage.empty), coverage.tag, coverage.parts
         if not coverage.withheld:
             return cast(PackedCoverage, _WithoutRemainders(*said))  # as read, and a byte shorter
-        return cls(*said, tuple(map(_WithoutShare.of_one, coverage.withheld)))
+        return cls(*said, tuple(map(_short, coverage.withheld)))
 
     def coverage(self) -> Coverage:
         """As it was packed; what a stranger has packed is still to be checked."""

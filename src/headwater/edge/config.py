@@ -82,6 +82,9 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys leave before the close only as far as the flush after it would take longer than this."""
     early_keys_min: int = 100
     """No fewer leave in one update while more wait: ten cost 50 bytes each, a hundred cost 24."""
+    top_hold_s: float = 60.0
+    """For so long after the close the root may ask for further groups of a pane of which the
+    largest alone were sent; it is not sealed before."""
     outbox_keys_max: int = 500_000
     """Keys of one pane that are followed one by one, at some 120 bytes each."""
     outbox_keys_site_max: int = 2_000_000

@@ -15,6 +15,7 @@ from headwater.algebra.coverage import Coverage
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import Lane
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.record import EdgeRecord
 from headwater.plan.altered.settings_book import SettingsBook
@@ -32,6 +33,13 @@ class Raised(msgspec.Struct, frozen=True):
     @property
     def part(self) -> float:
         return self.parts[self.at - 1] if self.at else 0.0
+
+
+class TopAnswer(msgspec.Struct, frozen=True):
+    """What the root wants of what was kept back of a pane, and what each column came to there."""
+
+    asked: TopRequest
+    of: tuple[float, ...] = ()
 
 
 class MakeUpdates(msgspec.Struct, frozen=True):
@@ -56,6 +64,15 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     """Whether somebody wants to know what the pane takes on the wire."""
     raised: Raised | None = None
     """Of a query with a threshold."""
+    sends_largest: bool = False
+    """Of a query whose sites may send the largest groups alone: they do, of panes that are closed
+    now. What they keep back lies where what is owed lies, whatever becomes of it."""
+    answers: tuple[TopAnswer, ...] = ()
+    """Of these panes what the root asks for is sent, and the rest stays; where they have late rows,
+    all of it goes with them."""
+
+    def answer_of(self, pane: int) -> TopAnswer | None:
+        return next((one for one in self.answers if one.asked.pane == pane), None)
 
 
 class MakeEarly(msgspec.Struct, frozen=True, eq=False):
@@ -120,7 +137,8 @@ class UpdatesMade(msgspec.Struct, frozen=True):
     """Of that, what does not depend on how many rows there are."""
     row_counts: tuple[int, ...] = ()
     """Of a query with a threshold: how many rows would have left with it not raised, and at each of
-    its levels; nothing where the pane was merged in portions."""
+    its levels; of one that may send the largest alone, all and these. Nothing where the pane was
+    merged in portions."""
 
 
 class Remember(msgspec.Struct, frozen=True):

@@ -33,12 +33,21 @@ from headwater.edge.closing.reached import (
     closable_by_number,
     sealable_by_number,
 )
+from headwater.edge.degrade.answering import Answering
 from headwater.edge.degrade.degrading import Degrading
 from headwater.edge.levels import Levels
 from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
-from headwater.edge.outputs import Expire, MakeUpdates, Over, Remember, Suspended, UpdatesMade
+from headwater.edge.outputs import (
+    Expire,
+    MakeUpdates,
+    Over,
+    Remember,
+    Suspended,
+    TopAnswer,
+    UpdatesMade,
+)
 from headwater.edge.query_state import News, QueryState
 
 MESSAGE_CHARS_MAX = 500
@@ -69,6 +78,8 @@ class QueryEdge:
         self.full: QueryEdge | None = None
         """Of a level: the query that it stands for."""
         self.degrading = Degrading(state)
+        self.answering: Answering | None = None
+        """Where the largest groups alone were sent, or are asked for."""
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -82,6 +93,12 @@ class QueryEdge:
         """There is more to close or to seal when what is being made is made."""
         self._has_more = False
         """There is more to close than one tick takes."""
+
+    def answers_requests(self) -> Answering:
+        """From now on."""
+        if self.answering is None:
+            self.answering = Answering(self.state)
+        return self.answering
 
     def rows_in(self, pane: int, rows: int, *, now_s: float) -> None:
         """Rows of a committed batch that are in no update yet."""
@@ -114,12 +131,17 @@ class QueryEdge:
         clock = state.time.of_source(clock)
         writes: list[Write] = [*self._expire(now_s=now_s)]
         panes: list[int] = []
+        answers: tuple[TopAnswer, ...] = ()
         are_due = False
         self._has_more, self._awaits_updates = False, bool(state.book.making)
         if not state.book.making:
             self.levels.settle()
             panes = self._close(clock, past, now_s=now_s)
             panes += self._take_late(state.config.panes_per_cut_max - len(panes), now_s=now_s)
+            if self.answering is not None:
+                count_max = state.config.panes_per_cut_max - len(panes)
+                answers = self.answering.take(count_max, but=panes)
+                panes += [one.asked.pane for one in answers]
             are_due = bool(panes) and not any(pane in state.book.following for pane in panes)
             panes = panes or self._take_rests(has_room) or self._take_deferred(has_room)
             state.book.make(panes, now_s=now_s)
@@ -130,7 +152,7 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
-            writes.append(self._make(panes))
+            writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
         writes += self._tell_end()
@@ -138,8 +160,10 @@ class QueryEdge:
             state.hear(News.WORK)
         return writes
 
-    def _make(self, panes: list[int]) -> MakeUpdates:
+    def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
+        if self.answering is not None:
+            self.answering.begin(answers)
         return MakeUpdates(
             state.id,
             tuple(panes),
@@ -147,6 +171,8 @@ class QueryEdge:
             self._are_updates_sent,
             is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
             raised=degrading.raised() if degrading else None,
+            sends_largest=bool(degrading) and degrading.sends_largest,
+            answers=answers,
         )
 
     def next_deadline_s(self) -> float:
@@ -331,10 +357,14 @@ class QueryEdge:
             return []
         if self.early.is_used or self._awaits_updates or not self._are_updates_sent:
             state.hear(News.WORK)
-        is_rest, was_early = pane in book.owing or pane in book.following, pane in book.early
+        is_answer = self.answering is not None and self.answering.is_answer(pane)
+        was_early = pane in book.early
+        is_rest = not is_answer and (pane in book.owing or pane in book.following)
         book.following.pop(pane, None)
         owes_rest = state.settings.at(pane).owes_rest
         closed_s = book.made(done, owes_rest=owes_rest, now_s=now_s)
+        if done.withheld and not is_answer:
+            self.answers_requests().closed(pane, now_s=now_s)
         updates = list(range(done.first_update, done.last_update + 1))
         if pane in state.unwanted:  # it was cut before the word, and keeps its number
             state.hear(News.WORK)
@@ -351,7 +381,8 @@ class QueryEdge:
             return []
         is_reopened = ranges.contains(state.record.reopened, pane)
         is_late = (done.first_update > 1 and not was_early) or is_reopened
-        self._measure(done, is_first=state.is_live and not (is_late or is_rest))
+        is_first = state.is_live and (is_answer or not (is_late or is_rest))
+        self._measure(done, is_first=is_first, is_answer=is_answer)
         if not is_late:
             book.close_first(pane, done.last_update)
         state.count(pane, done.last_update, is_late=is_late)
@@ -364,12 +395,12 @@ class QueryEdge:
         book.add_unsent(pane, updates, closed_s=closed_s, live=live)
         return []
 
-    def _measure(self, done: UpdatesMade, *, is_first: bool) -> None:
+    def _measure(self, done: UpdatesMade, *, is_first: bool, is_answer: bool) -> None:
         """What a query needs is what leaves in its place, at the level that it is at now."""
         full, level = self.full or self, self.state.query.stands_for
         if full.degrading and full.levels.is_at(0 if level is None else level.step):
             panes = self.state.query.window.pane_us // full.state.query.window.pane_us
-            full.degrading.made(done, is_first=is_first, panes=panes)
+            full.degrading.made(done, is_first=is_first, panes=0 if is_answer else panes)
 
     def _not_whole(self, pane: int) -> None:
         """Before its close is told: so the state tells it, and no answer is called exact before."""
@@ -413,6 +444,7 @@ class QueryEdge:
             through = self._sealable(clock, now_s=now_s)
         self._awaits_updates |= any(pane < through for pane in book.making)
         waiting = [*book.making, *book.late, *book.owing, *(a for a, _ in state.record.deferred)]
+        waiting += self.answering.holds_up(now_s=now_s) if self.answering is not None else []
         through = min([through, state.record.closed_through, *waiting])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return

@@ -12,7 +12,7 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.edge.query_edge import QueryEdge
-from headwater.edge.query_state import News
+from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import PaneKept, QueryKept, joined
 from headwater.edge.take_report import take_batch
 
@@ -61,7 +61,9 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         return  # nothing of it is to leave
     if kept.withheld is not None:
         book.withheld[pane] = kept.withheld
-    if kept.owes_rest:
+    if kept.withheld is not None:
+        edge.answers_requests().closed(pane, now_s=now_s)
+    if kept.owes_rest and not _stays(state, pane):
         book.owing[pane] = None
     if not kept.is_acked and kept.updates:
         sent = IntervalSet(kept.sent)
@@ -70,3 +72,12 @@ def _resume_pane(edge: QueryEdge, kept: PaneKept, *, now_s: float) -> None:
         if unsent and pane not in book.deferred:
             book.add_unsent(pane, unsent, closed_s=LONG_AGO_S, live=False)
         book.written(pane, now_s=now_s)
+
+
+def _stays(state: QueryState, pane: int) -> bool:
+    """What was kept back of the pane lies where what is owed lies, and is not owed. Where settings
+    may have changed since, which are not known yet, it is taken for owed: then all of it is
+    sent."""
+    tolerance = state.settings.at(pane).tolerance
+    is_top = tolerance is not None and tolerance.top is not None
+    return is_top and not state.settings.at(pane).owes_rest and not state.record.settings

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import msgspec
 
+from headwater.algebra.drain_rate import DrainRate
 from headwater.net.identity.signing import OperatorSignature
 from headwater.net.transport.frames import Stream
 from headwater.overlay.links.byte_budget import Traffic
@@ -186,6 +187,8 @@ class LinkCounters:
         self.spent_bytes = [0.0] * len(Traffic)
         """For budgets, as the interface counts; nothing where there is none."""
         self.waited_s = [0.0] * len(Traffic)
+        self.rate = DrainRate()
+        """Of the newest connection that has ended: the next one begins with it."""
 
     def stats(self) -> LinkStats:
         return LinkStats(

@@ -216,6 +216,11 @@ class Query(msgspec.Struct, frozen=True):
         has_groups = not is_coarser and self.program.first is msgspec.UNSET
         if not has_groups or self.holds_states or self.sessions is not msgspec.UNSET:
             raise ValueError(f"{where}: wanted groups of a window, neither states nor sessions")
+        if tolerance.top is not None and not self.has_flat_groups:
+            raise ValueError(
+                f"{where}: the largest groups are looked for in windows of one pane, by keys that "
+                "are neither structs nor arrays, and not of states that grow"
+            )
 
     def _check_sequence(self, grid: SequenceGrid) -> None:
         """No clock has a say in it, and what only clocks can say it does not have."""
@@ -433,6 +438,14 @@ class Query(msgspec.Struct, frozen=True):
         return tolerance is not None and tolerance.finally_ is Finally.EXACT
 
     @property
+    def has_flat_groups(self) -> bool:
+        """Whether a group is one row of a pane that is a window, with keys that have a hash."""
+        program = self.program
+        is_plain = program.folding is msgspec.UNSET and program.first is msgspec.UNSET
+        is_flat = not any("<" in key.type for key in program.keys)
+        return is_plain and is_flat and self.window.panes_per_window == 1
+
+    @property
     def may_send_early(self) -> bool:
         """Whether groups may leave a site before the close of a pane, had somebody asked for it.
 
@@ -452,7 +465,8 @@ class Query(msgspec.Struct, frozen=True):
         """Into how many rounds its panes are divided; 1: nothing leaves before the close."""
         is_bounded = self.tolerates is not None and not self.tolerates.is_by_link
         is_asked = is_bounded or isinstance(self.rounds, int)
-        if not is_asked or not self.may_send_early:
+        is_by_steps = self.tolerates is not None and self.tolerates.top is not None
+        if not is_asked or is_by_steps or not self.may_send_early:
             return 1
         longest = self.window.pane_us // round(ROUND_S_MIN * MICROS)
         wanted = self.rounds if isinstance(self.rounds, int) else ROUNDS_USUAL

@@ -18,6 +18,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
 from headwater.algebra.fidelity import Fidelity
 from headwater.algebra.sets import bitset
@@ -42,6 +44,7 @@ from headwater.root.said.envelope import (
 from headwater.root.said.level_join import LevelJoin
 from headwater.root.said.reached import Reached
 from headwater.root.said.sampled import sample_of
+from headwater.root.said.top_book import TopBook
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.unwanted import UnwantedPanes
 from headwater.root.windows import Window, WindowBook
@@ -73,6 +76,8 @@ class Answers:
         self._eviction = Eviction(query, scoreboard, book, absences)
         self.join: LevelJoin | None = None
         """Of a level: what its windows are made of."""
+        self.tops: TopBook | None = None
+        """Of a query whose sites may send the largest groups alone: what is known of these."""
         self._dirty: dict[int, None] = {}
         self.under_way: Answer | None = None
         self.failure: str | None = None
@@ -209,7 +214,7 @@ class Answers:
         known = self._book.windows.get(window)
         if self.join is not None:
             return self.join.assess(window, known, missing_max=self._config.missing_listed_max)
-        return assess(
+        found = assess(
             self._scoreboard,
             self._alarms,
             self._book.spec,
@@ -220,6 +225,17 @@ class Answers:
             goes_by_demand=self._query.awaited_demand is not None,
             absent=bitset.EMPTY if known is None else self.absent(known),
         )
+        return found if self.tops is None else self._with_largest(found, window, self.tops)
+
+    def _with_largest(self, found: Assessment, window: int, tops: TopBook) -> Assessment:
+        """Nothing is final while the largest are still looked for."""
+        panes = self._book.spec.panes_of(window)
+        withheld = tops.stated(panes, found.withheld)
+        is_open = any(map(tops.is_under_way, panes))
+        if withheld is found.withheld and not is_open:
+            return found
+        final_by = None if is_open else found.final_by
+        return msgspec.structs.replace(found, withheld=withheld, final_by=final_by)
 
     def reached(self, found: Assessment) -> Reached:
         """What is to be said of how much is in."""
@@ -264,7 +280,7 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
-            sample=None if level is None else sample_of(level),
+            sampled=None if level is None else sample_of(level),
         ).near(self._query.bounds)
 
     # What became of it

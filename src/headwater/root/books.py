@@ -31,6 +31,7 @@ from headwater.root.parking import Parking
 from headwater.root.said.ack_maker import AckMaker
 from headwater.root.said.arrival_ages import ArrivalAges
 from headwater.root.said.share_book import ShareBook
+from headwater.root.said.top_book import TopBook
 from headwater.root.scoreboard import Scoreboard
 from headwater.root.site_clocks import SiteClocks
 from headwater.root.site_table import SiteTable
@@ -112,6 +113,9 @@ class Books:
             self.absences,
             roster_version=roster.version,
         )
+        self.tops: TopBook | None = None
+        """Where sites may send the largest groups alone."""
+        self._merger = merger
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.ages = ArrivalAges()
@@ -127,6 +131,8 @@ class Books:
         """Those of its levels, whose windows are made of these panes, too."""
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""
+        if query.tolerates is not None:
+            self._look_for_largest()
 
     def alter(self, settings: SettingsBook) -> None:
         """Windows may be due at another time, and be complete for other reasons."""
@@ -134,8 +140,16 @@ class Books:
         if settings == self.table.settings:
             return
         self.table.settings = settings
+        self._look_for_largest()
         self.windows.alter(settings)
         self.mark_all()
+
+    def _look_for_largest(self) -> None:
+        """As soon as any of the settings lets sites send the largest alone."""
+        is_asked = any(one.top is not None for one in self.table.settings.tolerances)
+        if is_asked and self.tops is None:
+            self.tops = TopBook(self.scoreboard, self.windows, self.config, self._merger)
+            self.answers.tops = self.tops
 
     def mark_all(self) -> None:
         """Whatever is said of any window may be another now."""
@@ -170,6 +184,8 @@ class Books:
     def number(self, pane: int, coverage: Coverage, rows: object) -> KeptSummary:
         """On the board, and to be kept under the next number."""
         self.kept += 1
+        if self.tops is not None:
+            self.tops.add(pane, coverage, rows)
         has_rows = rows is not None
         self.scoreboard.accept(pane, coverage, number=self.kept, has_rows=has_rows)
         return KeptSummary(self.kept, pane, coverage, rows, has_rows)
@@ -269,3 +285,5 @@ class Books:
         books = self.scoreboard, self.parking, self.agreements, self.replacing, self.acks
         for book in (*books, self.answers):
             book.drop_below(done_through)
+        if self.tops is not None:
+            self.tops.drop_below(done_through)

@@ -79,6 +79,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parked_max: int = 10_000
     """Spares that are parked; beyond, the oldest is let in before its time."""
     parked_bytes_max: int = 64 * MEBIBYTE
+    top_bytes_max: int = 64 * MEBIBYTE
+    """Of rows among which the root looks for the largest groups, where sites send these alone;
+    panes beyond are not looked at, and none of their rows is called exact."""
     missing_listed_max: int = 10_000
     """Missing sites that an envelope names; beyond, they are only counted."""
     alarms_max: int = 1_024

@@ -157,23 +157,25 @@ class PaneBoard:
     def withheld(self, *, gives_back: bool, is_sealed: bool) -> Remainders:
         """All that is kept back. ``gives_back``: a further update of a site has all of its rest;
         otherwise it never comes. ``is_sealed``: every site has sealed the pane."""
-        rests = self._kept_back(gives_back=gives_back, is_sealed=is_sealed)
-        return reduce(merge_remainders, (one.withheld for one in rests), ())
+        rests = self.kept_back(gives_back=gives_back, is_sealed=is_sealed)
+        return reduce(merge_remainders, (one.withheld for one, _ in rests), ())
 
     def keeping_back(self, *, gives_back: bool, is_sealed: bool) -> int:
         """The sites of which something is kept back, as a bitset; of a piece of several all."""
-        rests = self._kept_back(gives_back=gives_back, is_sealed=is_sealed)
-        pairs = (pair for rest in rests if rest.withheld for pair in rest.sites)
+        rests = self.kept_back(gives_back=gives_back, is_sealed=is_sealed)
+        pairs = (pair for rest, _ in rests if rest.withheld for pair in rest.sites)
         return bitset.union(sites for sites, _ in pairs)
 
-    def _kept_back(self, *, gives_back: bool, is_sealed: bool) -> Iterator[Rest]:
-        """Who has sealed the pane, and of whom all is in, owes nothing more, whoever of a merged
-        piece has kept something back, and whatever it was merged with."""
+    def kept_back(self, *, gives_back: bool, is_sealed: bool) -> Iterator[tuple[Rest, int]]:
+        """What counts, with the sites that have sent no more since, as a bitset. Who has sealed the
+        pane, and of whom all is in, owes nothing more, whoever of a merged piece has kept something
+        back, and whatever it was merged with."""
         sure = self.in_whole & ~(self.declined | self.damaged) if is_sealed else 0
         for rest in self.rests:
-            owed = (sites & ~(sure | self._beyond(update)) for sites, update in rest.sites)
-            if not gives_back or any(owed):
-                yield rest
+            left = (sites & ~(sure | self._beyond(update)) for sites, update in rest.sites)
+            owed = bitset.union(left)
+            if not gives_back or owed:
+                yield rest, owed
 
     def _beyond(self, update: int) -> int:
         """The sites of which all is in, and that is more than up to this update."""

@@ -34,6 +34,7 @@ from headwater.root.restore import await_again, restore
 from headwater.root.said.envelope import NONE_LEFT_OUT, LeftOut
 from headwater.root.said.explain import Explanation, RootProgress
 from headwater.root.said.level_join import LevelJoin
+from headwater.root.said.top_book import TopBook
 from headwater.root.said.view import explain, progress_of
 from headwater.root.windows import Window
 
@@ -211,8 +212,17 @@ class Root:
         self._retire(now_s=now_s)
         if self.query.ends:
             self._end()
+        if self.books.tops is not None:
+            self._look_for_largest(self.books.tops, now_s=now_s)
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
+
+    def _look_for_largest(self, tops: TopBook, *, now_s: float) -> None:
+        """Ask for more of the panes where that can help."""
+        for pane in tops.follow(number=self.books.acks.next_number, now_s=now_s):
+            self.books.acks.tell_soon()
+            for window in self.windows.windows_of(pane):
+                self.answers.mark(window)
 
     def _acknowledge(self, *, late_s: float, awake_share: float, now_s: float) -> None:
         books, done_through = self.books, self.windows.done_through
@@ -229,6 +239,7 @@ class Root:
             shares=books.shares.tables,
             travel_s=books.ages.usual_s,
             unwanted=books.answers.unwanted,
+            largest=books.tops.requests(now_s=now_s) if books.tops is not None else (),
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,
@@ -303,6 +314,7 @@ class Root:
     def _ack_s(self) -> float:
         books = self.books
         owes = self.table.owes_greetings or books.agreements.has_news or bool(books.replacing)
+        owes = owes or bool(books.tops)
         return books.acks.next_deadline_s(owes_greetings=owes)
 
     def take(self) -> list[Output]:

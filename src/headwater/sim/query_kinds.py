@@ -13,7 +13,13 @@ import msgspec
 from headwater.algebra.demand import ALL, Chance, Demand
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import (
+    Finally,
+    Largest,
+    Threshold,
+    Tolerance,
+    ToleratedColumn,
+)
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.sequence_grid import SequenceGrid
 from headwater.algebra.windows.sessions import Sessions
@@ -50,6 +56,8 @@ DEMAND_SHARE = 0.3
 TOLERANCE_SHARE = 0.35
 DEGRADE_SHARE = 0.4
 """Of those that have an error: with a threshold in its place."""
+LARGEST_SHARE = 0.3
+"""Of those again: with the largest groups alone in the place of the threshold."""
 LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
@@ -189,6 +197,26 @@ def draw_degradation(random: Random, query: Query) -> Query:
     )
 
 
+def draw_largest(random: Random, query: Query) -> Query:
+    """The same query, sometimes with the largest groups alone in the place of a threshold."""
+    count, tolerance = random.choice((1, 2, 4)), query.tolerates
+    is_drawn = random.random() < LARGEST_SHARE and query.begin_pane is not None
+    if tolerance is None or not (is_drawn and tolerance.is_by_link):
+        return query
+    column = ToleratedColumn("n", COUNT, ErrorForm.TOTAL, 1.0)
+    operator = Operator(OperatorKind.TOP, (float(count),), "n", text=f"top({count}, n)")
+    assert query.begin_pane is not None, "its begin is drawn"
+    begin_us, slide_us = query.window.pane_start_us(query.begin_pane), query.window.slide_us
+    window = WindowSpec(slide_us, slide_us)
+    return msgspec.structs.replace(
+        query,
+        window=window,
+        begin_pane=window.first_window_from(begin_us),
+        tolerance=Tolerance((column,), tolerance.finally_, largest=Largest("n", count)),
+        degradation=Degradation((operator,)),
+    )
+
+
 def has_groups(query: Query) -> bool:
     return not query.holds_states and query.sessions is msgspec.UNSET
 
@@ -242,10 +270,11 @@ def draw_rounds(random: Random, query: Query) -> Query:
 
 
 def draw_rate(random: Random, query: Query) -> float | None:
-    """What links carry where keys leave early, which they do over slow ones, and where what may
-    wait is bounded."""
+    """What links carry where keys leave early, which they do over slow ones, where what may wait is
+    bounded, and where the largest groups are looked for."""
     is_bounded = query.degrades is not None and query.degrades.bounds_backlog
-    return random.choice(RATES) if is_bounded or isinstance(query.rounds, int) else None
+    is_slow = is_bounded or (query.tolerates is not None and query.tolerates.top is not None)
+    return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

@@ -26,6 +26,7 @@ from headwater.sim.faults.faults import (
     draw_alters,
     draw_faults,
     draw_liar,
+    draw_questions,
     draw_slow_machines,
     draw_steps,
 )
@@ -36,6 +37,7 @@ from headwater.sim.query_kinds import (
     draw_degradation,
     draw_demand,
     draw_growing,
+    draw_largest,
     draw_past,
     draw_rate,
     draw_rounds,
@@ -150,6 +152,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         asked = sum(site.has_data and is_asked(query, site) for site in roster.sites)
         query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
         query = draw_degradation(Random(f"degradation {seed}"), query)
+        query = draw_largest(Random(f"largest {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)
@@ -192,6 +195,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
             *lies,
             *draw_alters(Random(f"alters {seed}"), field),
+            *draw_questions(Random(f"questions {seed}"), field),
             *draw_steps(Random(f"steps {seed}"), field, steps=len(levels)),
         ),
         faults_until_s=faults_until_s,

@@ -33,7 +33,7 @@ from headwater.sql.degrade.asked_degradation import read_degradation
 from headwater.sql.degrade.at_level import at_level
 from headwater.sql.degrade.companions import companions_of, has_levels, with_full_ids
 from headwater.sql.degrade.determined_keys import with_determined_keys
-from headwater.sql.degrade.limits import asks_for_threshold, tolerated
+from headwater.sql.degrade.limits import asks_to_keep_back, tolerated
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
@@ -206,7 +206,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         split = rewritten(tree, part)
         degradation = read_degradation(split, options, is_timed=not counted)
         split = with_determined_keys(split, degradation, stream.name)
-        split = with_measures(split) if errors or asks_for_threshold(options) else split
+        split = with_measures(split) if errors or asks_to_keep_back(options) else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
             at = offset_of(calls[0].arguments[0]) if calls else None

@@ -93,7 +93,7 @@ def test_a_site_that_goes_to_a_level_loses_no_record_and_counts_none_twice(
 
 
 def _check_sample(envelope: Envelope, *, is_sample: bool) -> None:
-    sample = envelope.sample
+    sample = envelope.sampled
     assert (sample is not None) == is_sample
     if sample is not None:
         sampled = 2 * A_SECOND["busy"] * COARSE_PANE_S

@@ -177,3 +177,13 @@ def test_whatever_comes_it_is_never_more_than_was_ever_shown(words):
         shown = max(shown, value if what in ("drained", "delivered", "limited") else 0.0)
         known = link.bytes_per_s
         assert known is None or 0.0 <= known <= shown * (1 + 1e-9)
+
+
+def test_tcp_counts_for_all_the_time_since_it_was_asked_whatever_the_queue_told_in_between():
+    """The queue is told of ten times as often, and shows a cut seconds later."""
+    link = LinkCapacity()
+    link.delivered(delivery(100_000.0), now_s=0.0)
+    for tick in range(1, 11):
+        link.drained(100_000.0, queued_bytes=FULL, now_s=tick / 10)
+    link.delivered(delivery(10_000.0), now_s=1.0)
+    assert link.bytes_per_s == pytest.approx(10_000.0 + 90_000.0 / 2.718, rel=0.01)

@@ -85,6 +85,9 @@ def test_what_names_no_columns_of_the_query_is_no_coarsening_of_it() -> None:
     assert Coarsening(key="url", by="site").keys(KEYS) is None
     assert Coarsening(key="url").keys(KEYS) is None
     assert Coarsening(halvings=1).keys(KEYS) is None
+    assert Coarsening(survives="url", halvings=1).keys(KEYS) is None, "no number"
+    assert Coarsening("url", "survives", "survives", 1).keys(KEYS) is None, "it would be gone"
+    assert Coarsening("url", "url").keys(KEYS) is None
 
 
 def test_a_level_is_not_within_one_that_has_given_up_more() -> None:

@@ -6,9 +6,12 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
+from headwater.algebra.drain_rate import DrainRate
 from headwater.net.transport.load_meter import LoadMeter
 from headwater.overlay.links.link_load import LinkLoad
-from headwater.overlay.links.queue_limit import FIRST_BYTES
+from headwater.overlay.links.queue_limit import CHUNK_BYTES, FIRST_BYTES
 
 
 class Bench:
@@ -77,5 +80,28 @@ def test_nothing_is_known_of_a_new_link() -> None:
         bench.put(50_000)
         await a_turn()
         assert bench.told == [LinkLoad(50_000, FIRST_BYTES, None)]
+
+    run(test)
+
+
+def test_a_new_connection_begins_with_what_the_last_one_had_shown() -> None:
+    """Else it would take seconds of bytes at once, after each outage, on a link that is known to be
+    slow."""
+
+    async def test() -> None:
+        rate = DrainRate().changed(100_000, now_s=0.0).changed(-90_000, now_s=30.0)
+        told = list[LinkLoad]()
+        known = rate.emptied()
+        assert known.queued_bytes == 0
+        assert known.bytes_per_s(now_s=900.0) == rate.bytes_per_s(now_s=30.0)
+        now_s = asyncio.get_running_loop().time()
+        known = msgspec.structs.replace(known, at_s=now_s)
+        queued = 0
+        meter = LoadMeter(lambda: queued, told.append, queue_s_max=2.0, known=known)
+        queued = 4_000
+        meter.changed(put_bytes=queued)
+        await a_turn()
+        assert told
+        assert told[-1].queued_bytes_max == CHUNK_BYTES
 
     run(test)

@@ -114,7 +114,15 @@ def test_a_message_costs_no_more_objects_than_its_bytes_allow(what: str) -> None
 
 
 GOOD_LEAF = [[[5, 1]], b"ab", [[6, 3, 77, [[2, 3]]]], [[3, 9, 4]], [[3, 105, None]]]
+LONG_HEAD = [*HEAD, None, [], [], [], None, False, [], None, []]
+"""With all that comes before what it wants to know of the largest groups."""
 BAD_ACKS = {
+    "the largest from below nothing": acknowledged([*LONG_HEAD, [[5, 1, -1.0, b""]]]),
+    "the largest of no value": acknowledged([*LONG_HEAD, [[5, 1, float("nan"), b""]]]),
+    "half a group": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 6]]]),
+    "groups out of order": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x02" * 4 + b"\x01" * 4]]]),
+    "too many groups": acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"x" * 4 * 1_025]]]),
+    "too many panes": acknowledged([*LONG_HEAD, [[n, 1, 1.0, b""] for n in range(17)]]),
     "fewer digests than leaves": acknowledged([*HEAD[:-1], b"d" * 16]),
     "half a digest": acknowledged([*HEAD[:-1], b"d" * 63 * 16 + b"d" * 8]),
     "more leaves than there can be": acknowledged([*HEAD[:-2], b"\xff" * 65, b""]),
@@ -146,6 +154,9 @@ def test_an_acknowledgement_that_makes_no_sense_is_refused(what: str) -> None:
 
 
 def test_an_acknowledgement_that_makes_sense_is_read_by_its_leaves() -> None:
+    asked = codec().decode(acknowledged([*LONG_HEAD, [[5, 1, 1.0, b"\x01" * 4 + b"\x02" * 4]]]))
+    assert isinstance(asked, AckMessage)
+    assert len(asked.ack.largest[0].keys) == 2
     message = codec().decode(acknowledged(HEAD, GOOD_LEAF, GOOD_LEAF))
     assert isinstance(message, AckMessage)
     assert [leaf.number for leaf in message.ack.leaves] == [0, 1]

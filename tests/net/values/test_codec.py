@@ -19,6 +19,7 @@ from headwater.algebra.route import Route
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.sets import ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import (
     Acknowledgement,
@@ -170,6 +171,7 @@ heads = st.builds(
     clock_s=st.none() | st.floats(-1e12, 1e12),
     tells_several=st.booleans(),
     unwanted=st.sampled_from([(), ((120, 129),)]),
+    largest=st.sampled_from([(), (TopRequest(7, 1 << 40, 2.5, (3, (1 << 32) - 1)),)]),
     travel_s=st.none() | st.integers(0, 1_000).map(lambda parts: parts / 20),
     shares=st.lists(
         st.builds(
@@ -349,6 +351,7 @@ FULL = [
             tells_several=True,
             travel_s=1.5,
             unwanted=((115, 119),),
+            largest=(TopRequest(116, 2, 7.5, (9,)), TopRequest(117, 2, 0.0)),
             shares=(ShareTable(2, 110, 119, ((1 << 29, 1 << 4),)),),
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import utils
 
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.proof import Proof
@@ -148,6 +149,19 @@ def test_digests_are_part_of_what_is_signed(keys: Any) -> None:
     other = bravo.sign_ack(with_leaves(ACK, panes=[PaneHeld(18, 7)]))
     proof = msgspec.structs.replace(said.proof, word=other.proof.word)
     assert not bravo.is_ack_of("alpha", msgspec.structs.replace(other, proof=proof))
+
+
+def test_nobody_but_the_root_asks_for_the_largest_groups(keys: Any) -> None:
+    """A relay that puts another value or other groups into the root's word has no proof of it."""
+    alpha, bravo = signer(keys, "alpha"), signer(keys, "bravo")
+    asked = TopRequest(18, 3, 40.0, (7, 9))
+    said = over_the_wire(alpha.sign_ack(msgspec.structs.replace(ACK, largest=(asked,))))
+    assert said.largest == (asked,)
+    assert bravo.is_ack_of("alpha", said)
+    for forged in ((), (TopRequest(18, 3, 0.0, (7, 9)),), (TopRequest(18, 3, 40.0, (7,)),)):
+        lie = bravo.sign_ack(msgspec.structs.replace(ACK, largest=forged))
+        proof = msgspec.structs.replace(said.proof, word=lie.proof.word)
+        assert not bravo.is_ack_of("alpha", msgspec.structs.replace(lie, proof=proof))
 
 
 @pytest.mark.parametrize("signature", [b"", b"\0" * 64, b"\xff" * 64, b"short", b"x" * 63])

@@ -9,8 +9,9 @@ from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
 from headwater.local.trial.kept_back import level_lines
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import is_coarser, level_fault
+from headwater.plan.degrading.companion import determined_names, is_coarser, level_fault
 from headwater.plan.query import Query
+from headwater.root.said.envelope import LeftOut, LeftOutGroup
 from headwater.sql.admit.admit import check_query
 from headwater.sql.alter import merged_options, settings_with, written_options
 from headwater.sql.alter_statement import read_settings
@@ -252,3 +253,22 @@ def test_a_trial_says_what_would_have_played_a_part() -> None:
     assert "nothing is given up in a trial" in line
     assert line.endswith(f"{DOMAIN} in 1, coarsen(time, 5 s) in 1")
     assert list(level_lines(compiled(degrade="none")[0])) == []
+
+
+def test_explain_says_of_a_level_whose_rows_it_has() -> None:
+    told = explain(compiled(degrade="sample(url, 1/2)")[1])
+    assert "is what hits is sent at where the way is too narrow (sample(url) to 1 in 2)" in told
+    assert "its rows are made of those of hits, and this text is run nowhere" in told
+
+
+def test_nobody_is_shown_what_levels_go_by() -> None:
+    full, first, last = compiled(degrade=f"coarsen(time, 5 s), {DOMAIN}")
+    assert determined_names(full) == determined_names(first) == {"coarser_url"}
+    assert determined_names(last) == set()
+    keys = {"url": "a.de/x", "coarser_url": "a.de"}
+    left_out = LeftOut(1, named=(LeftOutGroup(keys, "it overflows"),))
+    assert (
+        left_out.without_keys(determined_names(full))
+        .text()
+        .endswith(": url = a.de/x: it overflows")
+    )

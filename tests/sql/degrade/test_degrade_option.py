@@ -49,21 +49,20 @@ def test_all_levels_of_all_operators_are_read_in_order() -> None:
         ("coarsen time", (5e6, 10e6), ""),
         ("sample", (1 / 2,), "url"),
     ]
-    assert operators(compiled("threshold(hits, 1 % of total), top(9, hits)")) == [
-        ("threshold", (1 / 64, 1 / 16, 1 / 4, 1.0), "hits"),
-        ("top", (9.0,), "hits"),
+    assert operators(compiled("threshold(hits, 1 % of total)")) == [
+        ("threshold", (1 / 64, 1 / 16, 1 / 4, 1.0), "hits")
     ]
+    assert operators(compiled("top(9, hits)")) == [("top", (9.0,), "hits")]
     assert operators(compiled("sample(url, 1/16)")) == [
         ("sample", (1 / 2, 1 / 4, 1 / 8, 1 / 16), "url")
     ]
 
 
 def test_a_coarser_key_is_an_expression_of_the_key() -> None:
-    query = compiled('coarsen(url, regexp_extract(url, r"^[^,/]*", 0)), top(100, hits)')
+    query = compiled('coarsen(url, regexp_extract(url, r"^[^,/]*", 0))')
     assert query.degrades is not None
-    key, top = query.degrades.operators
+    (key,) = query.degrades.operators
     assert (key.column, key.expression) == ("url", "REGEXP_EXTRACT(url, '^[^,/]*', 0)")
-    assert top.levels == (100.0,)
 
 
 def test_without_it_a_plan_is_what_it_was() -> None:

@@ -34,6 +34,7 @@ from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.algebra.windows.pane_source import Stamps
 from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreError
 from headwater.node.effects import Answer
+from headwater.plan.degrading.companion import determined_names
 from headwater.plan.query import Query
 from headwater.root.outputs import WindowAnswer, WindowAnswered
 from headwater.root.said.envelope import LeftOut
@@ -215,6 +216,9 @@ class AnswerRunner:
     ) -> tuple[int, LeftOuts]:
         rows: Mapping[int, pa.Table | RowPieces] = made.rows
         left_out, estimates = made.left_out, made.estimates
+        if left_out:
+            hidden = determined_names(query)
+            left_out = {window: one.without_keys(hidden) for window, one in left_out.items()}
         answered = [
             WindowAnswered(
                 request.window,

@@ -92,7 +92,8 @@ class LinkCapacity:
         if was is not None and was[0].bytes_per_s == delivery.bytes_per_s:
             return  # the kernel keeps the last one until there is another
         if delivery.bytes_per_s > 0.0 and not delivery.is_limited:
-            self._follow(delivery.bytes_per_s, now_s=now_s)
+            past_s = 0.0 if was is None else min(now_s - was[1], FRESH_S)
+            self._follow(delivery.bytes_per_s, now_s=now_s, past_s=past_s)
 
     def marked(self, marked: Marked, *, now_s: float) -> None:
         """A neighbour has acknowledged a marker."""
@@ -178,8 +179,8 @@ class LinkCapacity:
         if self._known.value is not None and rate > self._known.value:
             self._known = Smoothed(rate, now_s)
 
-    def _follow(self, rate: float, *, now_s: float) -> None:
-        self._known = self._known.add(rate, over_s=FOLLOWS_OVER_S, now_s=now_s)
+    def _follow(self, rate: float, *, now_s: float, past_s: float = 0.0) -> None:
+        self._known = self._known.add(rate, over_s=FOLLOWS_OVER_S, now_s=now_s, past_s=past_s)
 
 
 def _is_fresh(at_s: float, now_s: float) -> bool:

@@ -51,7 +51,7 @@ from sys import float_info
 
 import msgspec
 
-from headwater.algebra.bounds import NUMBER_MAX
+from headwater.algebra.bounds import NUMBER_MAX, Number
 from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
 from headwater.algebra.remainders.withholding import Withholding
 from headwater.errors import WireError
@@ -80,6 +80,9 @@ class Remainder(msgspec.Struct, frozen=True, array_like=True):
     share: float = 0.0
     """Under a bound of each value, the largest share of a group's own value, or of its records; of
     several the largest counts."""
+    asked: Number = 0
+    """The newest request of the root for the largest groups that had been answered when this was
+    kept back (``algebra/top``); of several the earliest counts."""
 
     def __bool__(self) -> bool:
         return self.keys > 0
@@ -87,7 +90,7 @@ class Remainder(msgspec.Struct, frozen=True, array_like=True):
     def merged(self, other: Remainder) -> Remainder:
         """
         >>> Remainder(largest=3.0, total=7.0, keys=4).merged(Remainder(largest=2.0, keys=1))
-        Remainder(largest=5.0, total=7.0, keys=5, of=0.0, is_worst=False, share=0.0)
+        Remainder(largest=5.0, total=7.0, keys=5, of=0.0, is_worst=False, share=0.0, asked=0)
         """
         is_worst = self.is_worst or other.is_worst
         largest = (max if is_worst else add)(self.largest, other.largest)
@@ -98,6 +101,7 @@ class Remainder(msgspec.Struct, frozen=True, array_like=True):
             of=min(self.of + other.of, MOST),
             is_worst=is_worst,
             share=max(self.share, other.share),
+            asked=min((one.asked for one in (self, other) if one), default=0),
         )
 
     def checked(self) -> Remainder:

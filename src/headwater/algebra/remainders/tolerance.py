@@ -25,6 +25,8 @@ WITHHELD_COLUMNS_MAX = 64
 """Columns of one query that have a bound."""
 CONDITIONS_MAX = 16
 """Comparisons of HAVING beside an error."""
+LARGEST_MAX = 100_000
+"""Groups beyond are no top."""
 
 
 FORMS = {Meaning.RECORDS: ErrorForm.VALUE, Meaning.MEMBERS: ErrorForm.ABSOLUTE}
@@ -65,6 +67,11 @@ class ToleratedColumn(msgspec.Struct, frozen=True, array_like=True):
     def has_total(self) -> bool:
         """Whether what is kept back of all groups can be added up to something."""
         return not self.is_largest and self.meaning is not Meaning.MEMBERS
+
+    @property
+    def is_added(self) -> bool:
+        """Whether what is kept back is missing from sums."""
+        return self.meaning is Meaning.ADDED and not self.is_largest and bool(self.partial)
 
     def text(self) -> str:
         """
@@ -153,6 +160,15 @@ class Threshold(msgspec.Struct, frozen=True, array_like=True):
     """Its bound where the way is wide enough; 0: nothing is kept back."""
 
 
+class Largest(msgspec.Struct, frozen=True, array_like=True):
+    """Where the way is too narrow, of each pane only the groups are sent that are the largest by
+    this column over all sites (``algebra/top``)."""
+
+    column: Name
+    """As the answer calls it."""
+    count: Annotated[int, Meta(ge=1, le=LARGEST_MAX)]
+
+
 class Tolerance(msgspec.Struct, frozen=True):
     """Of one query; every column that an aggregate makes is in it."""
 
@@ -173,15 +189,33 @@ class Tolerance(msgspec.Struct, frozen=True):
     """From which pane on shares of an absolute bound move; unset: they stay even."""
     threshold: Threshold | msgspec.UnsetType = msgspec.UNSET
     """Which bound is one that the link chooses; unset: none, and all of them hold always."""
+    largest: Largest | msgspec.UnsetType = msgspec.UNSET
+    """Set: in the place of bounds, all of each column may be kept back, but of the largest groups;
+    and nothing where the way is wide enough."""
+
+    @property
+    def top(self) -> Largest | None:
+        return self.largest if isinstance(self.largest, Largest) else None
+
+    @property
+    def top_partial(self) -> str:
+        """What of a summary's row the largest are the largest by; empty: none are asked for."""
+        top = self.top
+        named = (one.partial for one in self.columns if top and one.column == top.column)
+        return next(named, "")
 
     @property
     def is_by_link(self) -> bool:
         """Whether nothing is kept back where the way is wide enough."""
+        if self.top is not None:
+            return True
         return isinstance(self.threshold, Threshold) and self.threshold.least == 0.0
 
     @property
     def keeps_nothing(self) -> bool:
         """It is by the link, and not raised."""
+        if self.top is not None:
+            return True
         threshold = self.threshold
         if not isinstance(threshold, Threshold):
             return False
@@ -215,7 +249,16 @@ class Tolerance(msgspec.Struct, frozen=True):
             limits = {one.column: one.size for one in self.columns}
             if not 0.0 <= self.threshold.least <= limits.get(self.threshold.column, -1.0):
                 return f"threshold: wanted one of {list(limits)} up to its bound"
+        if self.top is not None:
+            return self._top_fault(self.top)
         return self.dealing.fault() if isinstance(self.dealing, Dealing) else None
+
+    def _top_fault(self, top: Largest) -> str | None:
+        known = [one.column for one in self.columns if one.is_added]
+        is_alone = self.threshold is msgspec.UNSET and self.dealing is msgspec.UNSET
+        if top.column not in known or not is_alone:
+            return f"top: wanted one of {known}, and no other bound, got {top.column!r}"
+        return None
 
     def share(self, column: ToleratedColumn, *, panes: int, part: float | None = None) -> float:
         """What one of the sites may keep back of a group in one of a window's panes, of an absolute

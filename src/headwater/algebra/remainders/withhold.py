@@ -102,6 +102,19 @@ def withhold(
     )
 
 
+def keep_but(
+    rows: pa.Table, allowance: Allowance, is_sent: NDArray[np.bool_], *, asked: int = 0
+) -> Withheld | None:
+    """All that is not sent stays, whatever it is; None: nothing is left to stay. ``asked``: the
+    newest request that has been answered with it."""
+    rest = np.flatnonzero(~is_sent)
+    if not len(rest):
+        return None
+    remainders = _Look(rows, allowance, ()).remainders(rest)
+    said = tuple(msgspec.structs.replace(one, asked=asked) for one in remainders)
+    return Withheld(rows.filter(pa.array(is_sent)), rows.take(pa.array(rest)), said)
+
+
 def leaving_rows(
     rows: pa.Table, allowance: Allowance, parts: Sequence[float], *, early: Sequence[pa.Table] = ()
 ) -> tuple[int, ...]:

@@ -36,6 +36,7 @@ from headwater.algebra.rows.columns import RowLayout
 from headwater.algebra.rows.first_rows import checked_first, first_rows
 from headwater.algebra.rows.nested_keys import any_key
 from headwater.algebra.rows.types import spark_type, summary_schema
+from headwater.algebra.top.keyed import Keyed, keyed
 from headwater.errors import WireError
 
 ROW = "row"
@@ -132,6 +133,10 @@ class ArrowMerger:
         """Of rows that have each group once, and none that overflows."""
         none = self.none()
         return Groups(merged, none, none.select(self.key_names), 0, ())
+
+    def keyed(self, parts: Sequence[pa.Table], partial: str) -> Keyed:
+        """The groups of several parts, told apart as a merge does."""
+        return keyed(parts, self.key_names, partial)
 
     def size_bytes(self, rows: pa.Table) -> int:
         return int(rows.nbytes)

@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 
 from headwater.algebra.bounds import Name
 from headwater.algebra.rows.columns import Column
+from headwater.algebra.rows.types import INTEGERS
 
 
 class Coarsening(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,6 +48,9 @@ class Coarsening(msgspec.Struct, frozen=True, omit_defaults=True):
         if not {self.key, self.by, self.survives} - {""} <= types.keys():
             return None
         if bool(self.key) != bool(self.by) or (self.halvings and not self.survives):
+            return None
+        is_twice = bool(self.by) and self.by in (self.key, self.survives)
+        if is_twice or types.get(self.survives, "int") not in INTEGERS:
             return None
         return tuple(
             Column(one.name, types[self.by]) if one.name == self.key else one

@@ -51,6 +51,7 @@ from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.sets import bitset
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.close_digest import Asked
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import FOREVER
@@ -163,6 +164,8 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     unwanted: Ranges = ()
     """Panes that no window of the query wants any more, because each of theirs has enough. Sites
     make, cut and send nothing of them, relays let go of what they carry."""
+    largest: tuple[TopRequest, ...] = ()
+    """What it wants to know of further groups, of panes of which it looks for the largest."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -48,8 +48,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(withheld(header["withheld"]))
     if header.get("degraded_count"):
         parts.append(degraded(header["degraded_count"], header["degraded"]))
-    if header.get("sample"):
-        parts += list(msgspec.convert(header["sample"], Sample).lines())
+    if header.get("sampled"):
+        parts += list(msgspec.convert(header["sampled"], Sample).lines())
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
 

@@ -76,15 +76,22 @@ class Degrading:
             None,
         )
 
+    @property
+    def sends_largest(self) -> bool:
+        """Whether of what is closed now the largest groups alone are sent."""
+        plan = self.plan
+        return plan is not None and plan.size_at(OperatorKind.TOP, self.policy.step) is not None
+
     def made(self, done: UpdatesMade, *, is_first: bool, panes: int = 1) -> None:
         """``is_first``: what was closed is live, and no more of a pane that had left before.
-        ``panes``: so many of the query are in it, at a coarser level."""
+        ``panes``: so many of the query are in it, at a coarser level; 0: it is an answer to a
+        request for further groups, which takes room as well."""
         if is_first:
             updates = max(1, done.last_update - done.first_update + 1)
             self._bytes += done.wire_bytes + updates * CLOSE_BYTES
             self._beside_bytes += done.beside_bytes + updates * CLOSE_BYTES
             self._panes += panes
-            self._row_counts = done.row_counts
+            self._row_counts = done.row_counts if panes else self._row_counts
 
     def look(self, way: WayCapacity, *, now_s: float) -> list[Notice]:
         """Once a tick, when what is being made is known; says it when the step changes."""

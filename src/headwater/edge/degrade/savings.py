@@ -1,14 +1,13 @@
 """What each step of a degradation saves: an estimate, learned from what it did save.
 
-Of a threshold it is known at every close how many rows would have left at each of its levels, since
-all of them are at hand. Of other operators it is seen when a step comes in or goes: what the query
-needs before and after. Until then it is guessed.
-"""
+Of a threshold, and of the largest groups alone, it is known at every close how many rows would have
+left at each level, since all of them are at hand. Of other operators it is seen when a step comes
+in or goes: what the query needs before and after. Until then it is guessed."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -31,6 +30,8 @@ GUESSES: Mapping[OperatorKind, float] = {
     OperatorKind.SHRINK: 0.6,
 }
 """What is left of the finer step's bytes, where nobody has seen it."""
+SEEN_IN_ROWS = (OperatorKind.THRESHOLD, OperatorKind.TOP)
+"""What they leave is counted at each close."""
 
 
 class Savings(msgspec.Struct, frozen=True):
@@ -71,8 +72,9 @@ class Savings(msgspec.Struct, frozen=True):
         return self.saw(step, max(LEFT_MIN, min(left, SEEN_MAX)))
 
     def saw_rows(self, degradation: Degradation, counts: Sequence[int]) -> Savings:
-        """``counts``: rows that would have left with a threshold not raised, and at each level."""
-        found, first = self, _first_step(degradation, OperatorKind.THRESHOLD)
+        """``counts``: rows that would have left with a threshold not raised, and at each level; or
+        all, and the largest alone. A stream has one of the two."""
+        found, first = self, _first_step(degradation, *SEEN_IN_ROWS)
         if first is None:
             return self
         for level, (finer, coarser) in enumerate(itertools.pairwise(counts)):
@@ -81,11 +83,11 @@ class Savings(msgspec.Struct, frozen=True):
         return found
 
 
-def _first_step(degradation: Degradation, kind: OperatorKind) -> int | None:
-    """At which the operator is at its first level; None: it is not among them."""
+def _first_step(degradation: Degradation, *kinds: OperatorKind) -> int | None:
+    """At which one of these operators is at its first level; None: it has none of them."""
     steps = range(1, degradation.last_step + 1)
-    return next((step for step in steps if _is(degradation.newest_at(step), kind)), None)
+    return next((step for step in steps if _is(degradation.newest_at(step), kinds)), None)
 
 
-def _is(level: Level | None, kind: OperatorKind) -> bool:
-    return level is not None and level.operator.kind is kind
+def _is(level: Level | None, kinds: Collection[OperatorKind]) -> bool:
+    return level is not None and level.operator.kind in kinds

@@ -16,6 +16,11 @@ from headwater.edge.outputs import MarkSent, Send
 from headwater.edge.query_state import QueryState
 from headwater.plan.notice import Notice
 
+CUT_OFF_S = 5.0
+"""Without room for so long a site was cut off, and its way is not only slow."""
+MISSED_S = 2.0
+"""When it is back, panes that were closed so long before are backlog: their answers have gone
+without them, and they would hold up those that are yet to be in time."""
 SEND_EVERY_S = 0.2
 """While something waits for room, room is asked for this often."""
 
@@ -27,6 +32,8 @@ class Outbox:
         self._repairs_wait = False
         """The budget holds some back; said once."""
         self._sent_s = LONG_AGO_S
+        self._shut_s: dict[str, float] = {}
+        """By query, since when there was no room for what waits."""
 
     def send(
         self, states: Sequence[QueryState], room: Room, *, awake_share: float, now_s: float
@@ -35,12 +42,22 @@ class Outbox:
         self._sent_s = now_s
         waiting = [state for state in states if state.book.waits_for_room]
         if not waiting:  # nearly always: what is live is sent as soon as it is made
+            self._shut_s = {}
             return [], []
+        self._look_for_cuts(waiting, room, now_s=now_s)
         sending = Sending(waiting, room, now_s=now_s)
         sending.send_live()
         notices = self._send_repairs(sending, waiting, awake_share=awake_share, now_s=now_s)
         sending.send_backlog(self._config.sends_per_tick_max)
         return [*notices, *sending.marks()], join_states(sending.sends, waiting)
+
+    def _look_for_cuts(self, waiting: Sequence[QueryState], room: Room, *, now_s: float) -> None:
+        shut = {state.id: state for state in waiting if not room.is_left(state.id)}
+        for state in waiting:
+            since_s = self._shut_s.get(state.id, now_s)
+            if state.id not in shut and now_s - since_s >= CUT_OFF_S:
+                state.book.age_fresh(now_s - MISSED_S)
+        self._shut_s = {query: self._shut_s.get(query, now_s) for query in shut}
 
     def _send_repairs(
         self, sending: Sending, waiting: Sequence[QueryState], *, awake_share: float, now_s: float

@@ -91,7 +91,13 @@ def kept_back_lines(query: Query, found: KeptBack) -> list[str]:
     first = (
         f"{name}: error {asked}: sites would have kept back {kept} of {found.rows:,} rows{share}"
     )
-    if tolerance.is_by_link:
+    if tolerance.top is not None:
+        first = (
+            f"{name}: nothing is given up in a trial, which has no narrow link; with the largest "
+            f"{tolerance.top.count} alone sites would keep back {kept} of {found.rows:,} "
+            f"rows{share}, before the root asks for what it needs"
+        )
+    elif tolerance.is_by_link:
         first = (
             f"{name}: nothing is given up in a trial, which has no narrow link; at its limit the "
             f"threshold would keep back {kept} of {found.rows:,} rows{share}"

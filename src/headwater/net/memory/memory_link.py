@@ -84,6 +84,7 @@ class MemoryLink:
             queue_s_max=limits.queue_s_max,
             budget=budget,
             queued_by=lambda: self.queue.queued_by,
+            known=counters.rate,
         )
         self._codec = codec
         self._counters = counters
@@ -154,6 +155,7 @@ class MemoryLink:
     def close(self) -> list[Message]:
         """What surely was not taken; what is on the wire is lost."""
         self._is_open = False
+        self._counters.rate = self._load.rate.emptied()
         self._in_flight.clear()
         if self._again is not None:
             self._again.cancel()

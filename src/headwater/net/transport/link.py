@@ -94,6 +94,7 @@ class Link:
             queue_s_max=limits.queue_s_max,
             budget=pacer.budgets.of(site),
             queued_by=lambda: sides[1].queue.queued_by,
+            known=counters.rate,
         )
 
     def use_gates(self, pacer: Pacer) -> None:
@@ -145,6 +146,7 @@ class Link:
 
     def close(self, reason: Refused | None = None) -> None:
         self.is_open = False
+        self._counters.rate = self._load.rate.emptied()
         for side in self._sides:
             side.connection.end(reason)
 

@@ -30,10 +30,12 @@ class LoadMeter:
         queue_s_max: float,
         budget: float | None = None,
         queued_by: Callable[[], Mapping[str, int]] = dict,
+        known: DrainRate | None = None,
     ) -> None:
-        """``queued_by``: by query, what waits of each."""
+        """``queued_by``: by query, what waits of each. ``known``: of a former connection to the
+        same neighbour."""
         self._queued_by = queued_by
-        self.rate = DrainRate()
+        self.rate = known or DrainRate()
         self._queued_bytes = queued_bytes
         self._tell = tell
         self._queue_s_max = queue_s_max

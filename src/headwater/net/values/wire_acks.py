@@ -32,6 +32,7 @@ from headwater.algebra.remainders.share_table import (
     problem,
 )
 from headwater.algebra.sets import bitset, ranges
+from headwater.algebra.top.request import NAME_BYTES, TOP_KEYS_MAX, TOP_REQUESTS_MAX, TopRequest
 from headwater.algebra.words.acknowledgement import (
     LEAF_SITES,
     AckLeaf,
@@ -90,6 +91,15 @@ WireShares: TypeAlias = tuple[Number, Pane, Number, WireLevels]
 """(number, first pane, how many follow it, levels of shares)"""
 
 
+WireTop: TypeAlias = tuple[
+    Pane,
+    Number,
+    Annotated[float, Meta(ge=0.0)],
+    Annotated[bytes, Meta(max_length=TOP_KEYS_MAX * NAME_BYTES)],
+]
+"""(pane, number, least, names of groups one after the other)"""
+
+
 class _HeadOfFirsts(msgspec.Struct, frozen=True, array_like=True):
     """As agents of 0.4 write it, and sign it; and all others where no pane has several updates."""
 
@@ -121,8 +131,12 @@ class _HeadOfShares(_HeadOfSeveral, frozen=True, array_like=True):
     """In parts of a second (``TRAVEL_PARTS``), rounded up."""
 
 
-class WireAckHead(_HeadOfShares, frozen=True, array_like=True):
+class _HeadOfUnwanted(_HeadOfShares, frozen=True, array_like=True):
     unwanted: BoundedRanges = ()
+
+
+class WireAckHead(_HeadOfUnwanted, frozen=True, array_like=True):
+    largest: Annotated[tuple[WireTop, ...], Meta(max_length=TOP_REQUESTS_MAX)] = ()
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -151,7 +165,8 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
-    has_more = bool(ack.shares) or ack.travel_s is not None or bool(ack.unwanted)
+    has_news = bool(ack.unwanted or ack.largest)
+    has_more = bool(ack.shares) or ack.travel_s is not None or has_news
     if not ack.tells_several and not has_more:
         return cast(WireAckHead, head)  # as it is read, and a byte shorter
     several = _HeadOfSeveral(**msgspec.structs.asdict(head), tells_several=ack.tells_several)
@@ -160,9 +175,38 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
     shares = tuple(_wire_shares(table) for table in ack.shares)
     travel = None if ack.travel_s is None else min(TRAVEL_MAX, ceil(ack.travel_s * TRAVEL_PARTS))
     more = _HeadOfShares(**msgspec.structs.asdict(several), shares=shares, travel=travel)
-    if not ack.unwanted:
+    if not has_news:
         return cast(WireAckHead, more)
-    return WireAckHead(**msgspec.structs.asdict(more), unwanted=ack.unwanted)
+    fewer = _HeadOfUnwanted(**msgspec.structs.asdict(more), unwanted=ack.unwanted)
+    if not ack.largest:
+        return cast(WireAckHead, fewer)
+    largest = tuple(map(_wire_top, ack.largest))
+    return WireAckHead(**msgspec.structs.asdict(fewer), largest=largest)
+
+
+def _wire_top(asked: TopRequest) -> WireTop:
+    names = b"".join(one.to_bytes(NAME_BYTES, "little") for one in asked.keys)
+    return asked.pane, asked.number, asked.least, names
+
+
+def _checked_tops(wire: tuple[WireTop, ...]) -> tuple[TopRequest, ...]:
+    return tuple(map(_checked_top, wire))
+
+
+def _checked_top(wire: WireTop) -> TopRequest:
+    pane, number, least, names = wire
+    if len(names) % NAME_BYTES:
+        raise Refused(
+            Refusal.MALFORMED,
+            f"request for the largest: wanted {NAME_BYTES} bytes for each group, got {len(names)}",
+        )
+    cuts = range(0, len(names), NAME_BYTES)
+    keys = tuple(int.from_bytes(names[n : n + NAME_BYTES], "little") for n in cuts)
+    asked = TopRequest(pane, number, least, keys)
+    fault = asked.fault()
+    if fault is not None:
+        raise Refused(Refusal.MALFORMED, fault)
+    return asked
 
 
 def _wire_shares(table: ShareTable) -> WireShares:
@@ -247,6 +291,7 @@ def checked_ack(
         shares=tuple(map(_checked_shares, wire.shares)),
         travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
         unwanted=normal(wire.unwanted),
+        largest=_checked_tops(wire.largest),
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

@@ -28,6 +28,7 @@ from msgspec import Meta
 
 from headwater.algebra.bounds import Name
 from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
 
@@ -73,6 +74,8 @@ class Companion(msgspec.Struct, frozen=True):
     """Of the operator that came in last."""
     coarsening: Coarsening = Coarsening()
     """What its rows are, beside longer panes."""
+    determined: Annotated[int, Meta(ge=0, le=2)] = 0
+    """How many of its keys, the last of the user's, are determined."""
     sampled: Name = ""
     """The key of which a sample is taken; empty: none is."""
     totals: Annotated[tuple[Totalled, ...], Meta(max_length=TOTALS_MAX)] = ()
@@ -164,6 +167,19 @@ def level_fault(full: Query, companion: Query) -> str | None:
     if (made.keys, made.partials, made.source) != (keys, of.partials, of.source):
         return f"{companion.id} and {full.id} have other columns, or another source"
     return None
+
+
+def determined_names(query: Query) -> set[str]:
+    """Keys that nobody is shown: what its levels, or those behind it, go by."""
+    if query.stands_for is not None:
+        count = query.stands_for.determined
+    else:
+        operators = () if query.degrades is None else query.degrades.operators
+        count = sum(
+            one.kind in (OperatorKind.COARSEN_KEY, OperatorKind.SAMPLE) for one in operators
+        )
+    keys = [key.name for key in visible_keys(query.program)]
+    return set(keys[len(keys) - count :])
 
 
 def is_coarser(companion: Query, finer: Query) -> bool:

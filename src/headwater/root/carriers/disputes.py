@@ -91,6 +91,8 @@ class Disputes:
         still_open = self.replacing.open_in(pane)
         numbers, left = self.replacing.swap(pane)
         self.scoreboard.make_anew(pane)
+        if books.tops is not None:
+            books.tops.block(pane)
         for piece in left:
             self.scoreboard.accept(
                 pane, piece.coverage, number=piece.number, has_rows=piece.has_rows

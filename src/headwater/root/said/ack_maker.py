@@ -20,6 +20,7 @@ from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.remainders.share_table import ShareTable
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.acknowledgement import (
     LIFE_BITS,
     Acknowledgement,
@@ -175,6 +176,7 @@ class AckMaker:
         shares: tuple[ShareTable, ...] = (),
         travel_s: float | None = None,
         unwanted: Ranges = (),
+        largest: tuple[TopRequest, ...] = (),
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -205,6 +207,7 @@ class AckMaker:
             shares=shares,
             travel_s=travel_s,
             unwanted=unwanted[-self._config.ranges_per_ack_max :],
+            largest=largest,
         )
         return with_leaves(
             head,

@@ -214,9 +214,18 @@ def _tolerance(book: SettingsBook, number: int) -> Tolerance | None:
 
 
 def _withheld(board: PaneBoard, tolerances: list[Tolerance], sealed_through: int) -> Remainders:
-    """It is given back only where all who made the pane do."""
-    gives_back = bool(tolerances) and all(one.finally_ is Finally.EXACT for one in tolerances)
-    return board.withheld(gives_back=gives_back, is_sealed=board.pane < sealed_through)
+    """It is given back only where all who made the pane do; and who has sealed it with all of it in
+    keeps nothing back only where all of it follows."""
+    is_exact = bool(tolerances) and all(one.finally_ is Finally.EXACT for one in tolerances)
+    gives_back = bool(tolerances) and all(map(_gives_back, tolerances))
+    is_sealed = is_exact and board.pane < sealed_through
+    return board.withheld(gives_back=gives_back, is_sealed=is_sealed)
+
+
+def _gives_back(tolerance: Tolerance) -> bool:
+    """Whether what a further update says of what is kept back takes the former's place. Of the
+    largest groups alone it does, whatever becomes of the rest."""
+    return tolerance.finally_ is Finally.EXACT or tolerance.top is not None
 
 
 def _disputed(
@@ -364,6 +373,7 @@ def _signature(
     raised = (alarm_count, *((one.site, one.kind, one.panes) for one in alarms))
     doubts = tuple((one.site, one.panes) for one in disputed)
     stated = (withheld.columns, withheld.keys, withheld.follows) if withheld else ()
+    stated = (*stated, withheld.first) if withheld and withheld.first is not None else stated
     given_up = tuple((one.site, one.panes, one.step) for one in degraded[:DEGRADED_LISTED_MAX])
     said = covered, named, missing_count, is_exact, is_final, damaged, doubts, raised, stated
     return hash((*said, given_up))

@@ -18,6 +18,8 @@ from headwater.root.pane_board import PaneBoard
 from headwater.root.site_table import SiteTable
 
 DEGRADED_LISTED_MAX = 50
+KEEPING = ([OperatorKind.THRESHOLD], [OperatorKind.TOP])
+"""Operators that matter only where something is kept back by them."""
 WHY_TEXT = {
     Why.CAPACITY: "the way carries less than all of it",
     Why.BUDGET: "its budget is less than all of it takes",
@@ -89,7 +91,7 @@ def _said(
         if said is None:
             continue
         used = [one.operator.kind for one in plan.levels_at(said.step) if one.at]
-        if used == [OperatorKind.THRESHOLD] and not kept_back >> ordinal & 1:
+        if used in KEEPING and not kept_back >> ordinal & 1:
             continue
         if used == [OperatorKind.COARSEN_TIME] and not table.views[ordinal].is_coarse(board.pane):
             continue

@@ -8,7 +8,7 @@ and why. A site whose late update is known but not yet in stands in ``missing`` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -148,6 +148,16 @@ class LeftOut(msgspec.Struct, frozen=True):
             named=(*self.named, *other.named)[:LEFT_OUT_NAMED_MAX],
         )
 
+    def without_keys(self, names: Collection[str]) -> LeftOut:
+        """The same, where these keys are shown to nobody."""
+        named = tuple(
+            msgspec.structs.replace(
+                one, keys={name: key for name, key in one.keys.items() if name not in names}
+            )
+            for one in self.named
+        )
+        return msgspec.structs.replace(self, named=named)
+
     def text(self) -> str:
         """In one line, for people."""
         groups = "1 group was" if self.count == 1 else f"{self.count} groups were"
@@ -238,7 +248,7 @@ class Envelope(msgspec.Struct, frozen=True):
     """Of a level's window: the steps that it is made of; 0 is full fidelity."""
     made_of: tuple[int, ...] = ()
     """And of each of their panes the number of the newest summary with rows."""
-    sample: Sample | None = None
+    sampled: Sample | None = None
     """Of whose values it is, and what all of them are estimated to have; None: it is of all."""
 
     def near(self, bounded: Bounded) -> Envelope:
@@ -257,10 +267,10 @@ class Envelope(msgspec.Struct, frozen=True):
 
     def estimating(self, estimates: tuple[Estimate, ...]) -> Envelope:
         """The same answer of a sample, with what all are estimated to have."""
-        if self.sample is None:
+        if self.sampled is None:
             return self
-        sample = msgspec.structs.replace(self.sample, estimates=estimates)
-        return msgspec.structs.replace(self, sample=sample)
+        sampled = msgspec.structs.replace(self.sampled, estimates=estimates)
+        return msgspec.structs.replace(self, sampled=sampled)
 
     def unsure(
         self, uncertain: UncertainRows | None, by: tuple[UncertainCondition, ...] = ()

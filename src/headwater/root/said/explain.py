@@ -125,7 +125,7 @@ class Explanation(msgspec.Struct, frozen=True):
     degraded: tuple[DegradedSite, ...] = ()
     """As in ``Envelope``."""
     degraded_count: int = 0
-    sample: Sample | None = None
+    sampled: Sample | None = None
     """As in ``Envelope``."""
     unwanted: UnwantedPanes = UnwantedPanes()
     """Of all windows."""
@@ -171,7 +171,7 @@ class Explanation(msgspec.Struct, frozen=True):
         lines += [f"  {line}" for line in self.bounded.lines()]
         lines += [f"  {line}" for line in self.withheld.all_lines()]
         lines += [f"  {line}" for line in self._degraded_lines()]
-        lines += [] if self.sample is None else [f"  {line}" for line in self.sample.lines()]
+        lines += [] if self.sampled is None else [f"  {line}" for line in self.sampled.lines()]
         lines += [f"  {line}" for line in self._settings_lines()]
         lines += [f"  {alarm.line()}" for alarm in self.alarms[:ALARMS_SHOWN_MAX]]
         if len(self.alarms) > ALARMS_SHOWN_MAX:
@@ -222,7 +222,7 @@ class Explanation(msgspec.Struct, frozen=True):
             withheld=envelope.withheld,
             degraded=envelope.degraded,
             degraded_count=envelope.degraded_count,
-            sample=envelope.sample,
+            sampled=envelope.sampled,
             settings=envelope.settings,
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,

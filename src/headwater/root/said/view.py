@@ -53,7 +53,7 @@ def explain(root: Root, number: int) -> Explanation:
         withheld=found.withheld,
         degraded=found.degraded[:DEGRADED_LISTED_MAX],
         degraded_count=len(found.degraded),
-        sample=None if root.query.stands_for is None else sample_of(root.query.stands_for),
+        sampled=None if root.query.stands_for is None else sample_of(root.query.stands_for),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
@@ -73,7 +73,9 @@ def altered_lines(root: Root, number: int) -> tuple[str, ...]:
     for one in book.pending(last):
         at = root.query.bound_text(spec.pane_start_us(one.pane))
         lines.append(f"from {at} on settings {one.number}: {one.settings.text()}")
-    return (*lines, *root.books.shares.lines(last))
+    tops = root.books.tops
+    lines += root.books.shares.lines(last)
+    return (*lines, *(() if tops is None else tops.lines(last)))
 
 
 def _none_of_ours(root: Root, number: int, status: str) -> Explanation:

@@ -111,6 +111,29 @@ class UncertainCondition(msgspec.Struct, frozen=True):
         return f"{text}, rows with {first:g} to {last:g} may be lacking"
 
 
+class FirstRows(msgspec.Struct, frozen=True):
+    """Of an answer whose sites have sent the largest groups alone."""
+
+    column: str
+    """By which they are the largest."""
+    exact: int
+    """So many of the largest are surely the largest over the sites that are in, and exact."""
+    of: int
+    """That were asked for."""
+
+    def text(self) -> str:
+        """
+        >>> FirstRows("hits", 100, 100).text()
+        'the first 100 rows by hits are exact'
+        >>> FirstRows("hits", 3, 100).text(), FirstRows("hits", 0, 100).text()
+        ('the first 3 of 100 rows by hits are exact', 'none of the first 100 rows by hits is sure')
+        """
+        if not self.exact:
+            return f"none of the first {self.of} rows by {self.column} is sure"
+        count = f"{self.exact}" if self.exact == self.of else f"{self.exact} of {self.of}"
+        return f"the first {count} rows by {self.column} are exact"
+
+
 class StatedErrors(msgspec.Struct, frozen=True):
     """Of one answer."""
 
@@ -127,6 +150,8 @@ class StatedErrors(msgspec.Struct, frozen=True):
     """By which HAVING has chosen its rows."""
     uncertain_by: tuple[UncertainCondition, ...] = ()
     """Of these, those that not all rows are surely on the right side of; filled in likewise."""
+    first: FirstRows | None = None
+    """Which rows are exact all the same; None: sites were not asked for the largest."""
 
     def __bool__(self) -> bool:
         return self.keys > 0
@@ -149,6 +174,8 @@ class StatedErrors(msgspec.Struct, frozen=True):
         if self.uncertain is not None:
             yield self.uncertain.text()
         yield from (one.text() for one in self.uncertain_by)
+        if self.first is not None:
+            yield self.first.text()
 
     def all_lines(self) -> Iterable[str]:
         """The same, and what was asked where nothing was kept back."""
@@ -177,6 +204,8 @@ def in_short(stated: StatedErrors) -> dict[str, Any]:
     for each way in which rows of the answer are not sure: flat, beside the envelope."""
     bound = [ColumnBound(one.column, one.asked, one.reached, one.is_kept) for one in stated.columns]
     unsure = [] if stated.uncertain is None else [stated.uncertain.text()]
+    if stated.first is not None and stated.first.exact < stated.first.of:
+        unsure.append(stated.first.text())
     return {
         "bound": msgspec.to_builtins(bound),
         "withheld_keys": stated.keys,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.sets import ranges
 from headwater.algebra.words.site_state import PaneState, Reason
@@ -15,6 +17,7 @@ from headwater.sim.check.check_ledger import LedgerCheck
 from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
+from headwater.sim.records.bag_keys import counts_of
 from headwater.sim.transcript import Transcript
 
 
@@ -107,6 +110,8 @@ class AnswerCheck:
             count(f"what was kept back {'follows' if envelope.withheld.follows else 'stays'}")
         if before is not None and before.envelope.withheld and not envelope.withheld:
             count("what was kept back has followed")
+        if envelope.withheld.first is not None and envelope.withheld.first.exact:
+            count("some of the first rows were exact")
         if envelope.degraded:
             count("an answer says who has given something up")
         if len(envelope.settings) > 1:
@@ -227,6 +232,7 @@ class AnswerCheck:
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
         self._check_seals(where, envelope)
+        self._check_first(where, envelope, bag)
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
 
@@ -250,6 +256,29 @@ class AnswerCheck:
                             f"{where}: says {asked} was asked, and pane {pane} of "
                             f"{self._names[ordinal]} went by {bound.text()}",
                         )
+
+    def _check_first(self, where: str, envelope: Envelope, bag: Bag) -> None:
+        """Of the sites that are in nobody keeps anything back of the rows that are called exact,
+        and no other group has more than the least of them."""
+        first = envelope.withheld.first
+        if first is None or not first.exact:
+            return
+        lacking: Counter[int] = Counter()
+        states = _states(self.query, envelope)
+        (pane,) = self.query.window.panes_of(envelope.window)
+        for ordinal in self.expected:
+            site = self._truth.sites[ordinal]
+            if (self._names[ordinal], pane) not in states and len(site.incarnations) == 1:
+                lacking += counts_of(site.kept_back(envelope.query, pane) & ~bag.once)
+        counts = counts_of(bag.once)
+        floor = counts.most_common(first.exact)[-1][1]
+        whole = [key for key, count in counts.items() if count >= floor and not lacking[key]]
+        above = [key for key in lacking if counts[key] + lacking[key] > floor]
+        if len(counts) < first.exact or len(whole) < first.exact or above:
+            raise Violation(
+                "the first rows are exact",
+                f"{where}: says {first.exact}, has {dict(counts)} and lacks {dict(lacking)}",
+            )
 
     def _check_seals(self, where: str, envelope: Envelope) -> None:
         """A final, exact answer lacks no record that came in time by its site's clock as it stands,

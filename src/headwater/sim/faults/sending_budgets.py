@@ -145,12 +145,21 @@ class SendingBudgets:
                 f"{who} has sent {spent} bytes in {STRETCH_S:g} s, and may send {rate:g} a second",
             )
 
-    def queued_bytes_max(self, sender: str, receiver: str, *, queue_s_max: float) -> int | None:
-        """What may wait; None: no budget says so."""
+    def queued_bytes_max(
+        self,
+        sender: str,
+        receiver: str,
+        *,
+        rate: DrainRate | None,
+        queue_s_max: float,
+        now_s: float,
+    ) -> int | None:
+        """What may wait; None: nothing says so. ``rate``: of a path that is only so fast."""
         budget = self._budgets.get(sender, NO_BUDGETS).of(receiver)
-        if budget is None:
+        if budget is None and rate is None:
             return None
-        return queue_bytes_max(DrainRate(), queue_s_max=queue_s_max, budget=budget, now_s=0.0)
+        known = rate or DrainRate()
+        return queue_bytes_max(known, queue_s_max=queue_s_max, budget=budget, now_s=now_s)
 
     def _of(self, pair: tuple[str, str]) -> list[Counted]:
         known = (self._agents.get(pair[0]), self._links.get(pair))

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 import msgspec
 
 from headwater.algebra.sets import bitset
-
-RECORD_BYTES = 40
-"""What one record counts for in limits of queues and links: about one small group of a summary."""
+from headwater.algebra.top.keyed import Keyed
+from headwater.sim.records.bag_keys import RECORD_BYTES, keyed
 
 
 class Bag(msgspec.Struct, frozen=True):
@@ -79,6 +78,10 @@ class BagMerger:
         for part in parts:
             merged = merged.merge(part)
         return merged
+
+    def keyed(self, parts: Sequence[Bag], partial: str) -> Keyed:
+        """Whatever the column, a key is worth its records."""
+        return keyed([part.once for part in parts])
 
     def size_bytes(self, rows: Bag) -> int:
         return rows.once.bit_count() * RECORD_BYTES

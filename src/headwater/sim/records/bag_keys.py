@@ -6,15 +6,20 @@ several records, of which some may leave early and others later.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from headwater.algebra.sets import bitset
+from headwater.algebra.top.keyed import Keyed
 from headwater.edge.report import PaneKeys
-from headwater.sim.records.bag import RECORD_BYTES
 
 KEYS = 5
+GROUPS = 9
+"""Where the largest are looked for, of different sizes."""
+RECORD_BYTES = 40
+"""What one record counts for in limits of queues and links: about one small group of a summary."""
 
 
 def keys_of(pane: int, numbers: Iterable[int]) -> PaneKeys:
@@ -34,5 +39,35 @@ def leaving(waiting: int, wanted: Iterable[int]) -> int:
     return bitset.of(chosen)
 
 
+def counts_of(bits: int) -> Counter[int]:
+    """The records of each group, where the largest are looked for."""
+    return Counter(map(_group_of, bitset.members(bits)))
+
+
+def of_keys(bits: int, keys: Collection[int]) -> int:
+    """The records of these groups."""
+    return bitset.of(number for number in bitset.members(bits) if _group_of(number) in keys)
+
+
+def keyed(parts: Sequence[int]) -> Keyed:
+    """As the groups of an agent's rows are told apart: each is its own hash."""
+    counts = [counts_of(part) for part in parts]
+    return Keyed(
+        tuple(np.array(list(one), dtype=np.int64) for one in counts),
+        tuple(np.array(list(one.values()), dtype=np.float64) for one in counts),
+        np.arange(GROUPS, dtype=np.uint64),
+    )
+
+
+def _group_of(number: int) -> int:
+    """Half of all records are in the first one, a quarter in the next, and so on."""
+    drawn = _mixed(number) % (1 << GROUPS - 1)
+    return GROUPS - 1 - drawn.bit_length()
+
+
+def _mixed(number: int) -> int:
+    return number * 0x9E3779B1 >> 12
+
+
 def _key_of(number: int) -> int:
-    return (number * 0x9E3779B1 >> 12) % KEYS
+    return _mixed(number) % KEYS

@@ -27,6 +27,8 @@ class Path:
         self.extra_delay_s = 0.0
         self.bytes_per_s: float | None = None
         self.block_count = 0
+        self.rate = DrainRate()
+        """As its sender last knew it when a connection ended."""
         self.is_echoing = False
         self.lost_share = 0.0
         """Of what is sent; TCP sends it again, so it comes late."""
@@ -58,7 +60,7 @@ class Half:
         self.blind_count = 0
         """Written while the path was blocked; a socket takes only so much."""
         self.is_busy = False
-        self.rate = DrainRate()
+        self.rate = path.rate
         """Of what had to wait; what flies at once shows nothing."""
         self.is_held = False
         """Something waits for its sender's budget, and will be looked at again."""

@@ -9,17 +9,19 @@ new one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
-from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import UpdatesMade
+from headwater.edge.outputs import TopAnswer, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import PaneKeys
+from headwater.edge.take_asked import Asked
 from headwater.node import effects as do
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
@@ -28,8 +30,9 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
-from headwater.sim.records.bag import RECORD_BYTES, Bag
-from headwater.sim.records.bag_keys import keys_of, leaving
+from headwater.sim.records.asked_panes import AskedPanes
+from headwater.sim.records.bag import Bag
+from headwater.sim.records.bag_keys import RECORD_BYTES, counts_of, keys_of, leaving, of_keys
 from headwater.sim.records.births import Births
 from headwater.sim.records.counted_bag import CountedBag
 from headwater.sim.records.ledger_disk import LedgerDisk
@@ -79,6 +82,7 @@ class CubeDisk:
         """Of a window of each query."""
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
+        self._for_questions = AskedPanes(self.nothing)
         self.states = StateBooks()
         self.pasts = PastBook()
         self.found = 0
@@ -186,7 +190,9 @@ class CubeDisk:
     def _make_pane(
         self, wanted: do.MakeUpdates, pane: int, panes: dict[int, PaneDisk], now_s: float
     ) -> UpdatesMade:
-        at = panes.get(pane)
+        at, answer = panes.get(pane), wanted.answer_of(pane)
+        if answer is not None and at is not None and at.owes_rest and not at.waiting.once:
+            return self._answer(wanted, answer, at, now_s)
         if at is not None and at.owes_rest:
             at.waiting, at.rest, at.owes_rest = at.waiting.merge(at.rest), None, False
         if at is None or not at.waiting.once:
@@ -251,6 +257,12 @@ class CubeDisk:
         numbers = list(bitset.members(at.waiting.once))
         third = [number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0]
         column = tolerance.columns[0]
+        if tolerance.top is not None:
+            first = counts_of(at.waiting.once).most_common(tolerance.top.count)
+            seen = len(numbers), sum(count for _, count in first)
+            if not wanted.sends_largest:
+                return (), seen
+            return self._keep_but(wanted, pane, at, {key for key, _ in first}, tolerance), seen
         if column.form is ErrorForm.ABSOLUTE:
             part = settings.part_at(pane)
             most = int(tolerance.share(column, panes=self._panes_of[query], part=part))
@@ -270,6 +282,48 @@ class CubeDisk:
         truth.keep_back(query, pane, kept, column.bound, stays=not at.owes_rest)
         count, total = kept.bit_count(), len(numbers) + sum(map(len, at.updates))
         return (Remainder(float(count), float(count), count, float(total)),), counts
+
+    def _keep_but(
+        self,
+        wanted: do.MakeUpdates,
+        pane: int,
+        at: PaneDisk,
+        sent: Collection[int],
+        tolerance: Tolerance,
+        asked: int = 0,
+    ) -> Remainders:
+        """Of what waits the records of other keys stay, and lie where what is owed lies."""
+        leaving = of_keys(at.waiting.once, sent)
+        kept, total = at.waiting.once & ~leaving, len(at.waiting) + sum(map(len, at.updates))
+        if not kept:
+            return ()
+        at.waiting, at.rest, at.owes_rest = Bag(leaving, at.waiting.twice), Bag(kept), True
+        truth, bound = self._truth.sites[self._ordinal], tolerance.columns[0].bound
+        stays = tolerance.finally_ is Finally.BOUNDED
+        truth.keep_back(wanted.query, pane, kept, bound, stays=stays)
+        keys = counts_of(kept)
+        largest, count = float(max(keys.values())), float(kept.bit_count())
+        return (Remainder(largest, count, len(keys), float(total), asked=asked),)
+
+    def _answer(
+        self, wanted: do.MakeUpdates, answer: TopAnswer, at: PaneDisk, now_s: float
+    ) -> UpdatesMade:
+        """What the root asks for of what was kept back, in one update, be it an empty one."""
+        query, asked = wanted.query, answer.asked
+        tolerance = self.settings.get(query, SettingsBook()).at(asked.pane).tolerance
+        assert tolerance is not None, "nothing is asked for where nothing is kept back"
+        at.waiting, at.rest, at.owes_rest = at.rest, None, False
+        counts = counts_of(at.waiting.once)
+        sent = {key for key, n in counts.items() if n >= asked.least or key in asked.keys}
+        remainders = self._keep_but(wanted, asked.pane, at, sent, tolerance, asked.number)
+        at.updates.append(at.waiting)
+        number = self._truth.add_update(
+            query, asked.pane, self._ordinal, self._incarnation, at.waiting
+        )
+        at.waiting, at.is_acked, at.written_s = self.nothing, False, now_s
+        at.sent = ranges.union(at.sent, ((number, number),)) if wanted.sent else at.sent
+        at.withheld = (number, remainders) if remainders else at.withheld
+        return UpdatesMade(query, asked.pane, number, number, row_bytes=400, withheld=remainders)
 
     def _is_over(self, query: str, at: PaneDisk) -> bool:
         """As an agent counts rows: those of each update, and of what is to be the next."""
@@ -322,7 +376,7 @@ class CubeDisk:
         self._write_record(acked.query, acked.record)
         kept = self._panes.get(acked.query, {})
         for pane in [pane for pane in kept if pane < acked.done_through]:
-            del kept[pane]
+            self._for_questions.keep(acked.query, pane, kept.pop(pane))
         for pane, at in kept.items():
             if not at.is_acked and ranges.contains(acked.panes, pane):
                 at.is_acked = True
@@ -344,6 +398,7 @@ class CubeDisk:
             one.queries.discard(query)
         self.records.pop(query, None)
         self._panes.pop(query, None)
+        self._for_questions.forget(query)
         self.states.forget(query)
         self.pasts.forget(query)
 
@@ -357,6 +412,21 @@ class CubeDisk:
             for number in range(first, last + 1):
                 bag = bag.merge(at.updates[number - 1])
         return bag
+
+    def ask(self, question: Query, stream: Query, *, retention_s: float) -> Asked:
+        """What there is of the stream, as rows of the question; nothing where that was done."""
+        id_, name = str(question.id), str(stream.id)
+        record = self.records[id_]
+        if record.closed_through >= (question.ends_at or 0):
+            return Asked(id_)
+        if name not in self.records:
+            return Asked(id_, refused=f"stream {name}: it is not installed here")
+        self._for_questions.let_go(name, before_s=self._clock.now_s() - retention_s)
+        found, rows = self._for_questions.asked(
+            question, stream, self.records[name], self._panes.get(name, {})
+        )
+        self._panes[id_] = {pane: PaneDisk(bag) for pane, bag in rows.items()}
+        return found
 
     def held(self, query: str) -> dict[int, PaneDisk]:
         """What a checker looks at."""
@@ -417,6 +487,26 @@ class Disk:
         self.counts: dict[str, Count] = {}
         self.is_full = False
         self.delay_s = 0.0
+
+    def ask(self, question: Query, *, retention_s: float) -> Asked | None:
+        """None: not yet."""
+        assert question.asked is not None, "only questions are asked"
+        if self.is_full or str(question.id) not in self.cube.records:
+            return None
+        stream = self.installs.get(question.asked.stream)
+        if stream is None:
+            why = f"stream {question.asked.stream}: it is not installed here"
+            return Asked(str(question.id), refused=why)
+        return self.cube.ask(question, stream.query, retention_s=retention_s)
+
+    def questions_over(self, site: str, *, wall_s: float) -> list[str]:
+        """Those that were taken at this site, and are over by its clock."""
+        asked = ((one.query.asked, one.query.id) for one in self.installs.values())
+        return [
+            str(id_)
+            for ask, id_ in asked
+            if ask is not None and id_.installer == site and wall_s * MICROS > ask.until_us
+        ]
 
     def keep_command(self, keep: do.KeepCommand) -> None:
         self.keep_counts(keep)

@@ -336,7 +336,11 @@ class Network:
             by_query = half.waiting_by(self._ends.size_bytes)
             queued_bytes = by_query.total()
             queued_bytes_max = self._budgets.queued_bytes_max(
-                half.sender, half.receiver, queue_s_max=QUEUE_S_MAX
+                half.sender,
+                half.receiver,
+                rate=None if half.path.bytes_per_s is None else half.rate,
+                queue_s_max=QUEUE_S_MAX,
+                now_s=self._queue.now_s,
             )
             bytes_per_s = half.rate.shown_bytes_per_s(now_s=self._queue.now_s)
             load = LinkLoad(queued_bytes, queued_bytes_max, bytes_per_s, by_query)
@@ -369,6 +373,7 @@ class Network:
             return
         connection.open_at[end] = False
         half = connection.halves[end]
+        half.path.rate = half.rate.emptied()
         if self._connections.get((end, half.receiver)) is connection:
             del self._connections[end, half.receiver]
         self._tell_other_end(half, is_silent=False)

@@ -87,11 +87,11 @@ class World:
         self._places = {site.name: place for place, site in enumerate(scenario.roster.sites)}
         self.sites: dict[str, SimulatedSite] = self.checkers.sites
         self._clock_check = ClockCheck(self.queue, self.sites, self.transcript)
-        self._ends = LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger)
+        self.ends = LinkEnds(self.queue, self.sites, self.transcript, merger=self._merger)
         self._budgets = SendingBudgets(scenario.budgets, self._shares_of)
         self.network = Network(
             self.queue,
-            self._ends,
+            self.ends,
             random=Random(f"network {scenario.seed}"),
             delay_of=self._delay_s,
             jitter=scenario.jitter,
@@ -177,7 +177,7 @@ class World:
     def _lie(self, site: str, *, every_s: float, until_s: float) -> None:
         """From now on this site's other tongue is heard by those that it is linked with."""
         random = Random(f"lies {self.scenario.seed} {site}")
-        liar = self._ends.liars[site] = Liar(
+        liar = self.ends.liars[site] = Liar(
             site,
             SimulatedSignatures(self._keys[site], self._keys),
             sites={one.name: one.ordinal for one in self.scenario.roster.sites},
@@ -195,7 +195,7 @@ class World:
             if self.queue.now_s + every_s < until_s:
                 self.queue.after(every_s, speak)
             else:
-                self._ends.liars.pop(site, None)
+                self.ends.liars.pop(site, None)
 
         self.queue.after(every_s, speak)
 
@@ -207,7 +207,7 @@ class World:
             if isinstance(message, SummaryMessage) and message.summary.proof is None:
                 self._forge(message.summary)
             self.transcript.count(f"a lie was told: {what}")
-            self._ends.lies.append(message)
+            self.ends.lies.append(message)
             self.network.send(liar.site, random.choice(near), message, CONTROL)
 
     def _forge(self, summary: Summary) -> None:
@@ -325,10 +325,12 @@ class World:
         end = EndCheck(self.checkers, self.sites, self.scenario)
         end.commands_agree()
         end.commands_are_operators(self._operators)
+        end.questions_are_over()
         end.hosts_are_left()
         end.lies_have_liars(self.transcript)
         for install in self.sites["s0"].disk.installs.values():
-            end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
+            if install.query.asked is None:
+                end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
         self.transcript.counts["a budget held something back"] += self.network.held_count
         self.transcript.counts["a query's budget held it back"] += self._budgets.held_queries

@@ -13,7 +13,7 @@ import msgspec
 from pyspark.sql import SparkSession
 
 if TYPE_CHECKING:
-    from headwater.spark.jvm.jvm_end import JvmEnd
+    from headwater.spark.jvm.keeper import SparkKeeper
     from headwater.spark.jvm.session import RunningSpark
 
 BATCH, ROOT_PART = "batch", "root part"
@@ -27,24 +27,10 @@ class Work(msgspec.Struct, frozen=True):
     queries: tuple[str, ...]
 
 
-class Lessor(Protocol):
-    """Who keeps the JVM under a lease."""
-
-    def work_under_way(
-        self, running: RunningSpark, work: Work
-    ) -> contextlib.AbstractContextManager[None]: ...
-
-    def let_go(self, lease: Lease) -> None: ...
-
-    def end_of(self, running: RunningSpark) -> JvmEnd | None: ...
-
-    def condemn(self, running: RunningSpark, waited_s: float) -> None: ...
-
-
 class Lease:
     """The right to use a session until ``is_over``; whoever has it gives it back with ``end``."""
 
-    def __init__(self, keeper: Lessor, running: RunningSpark, generation: int) -> None:
+    def __init__(self, keeper: SparkKeeper, running: RunningSpark, generation: int) -> None:
         self.session: SparkSession = running.session
         self.generation = generation
         self.is_over = False

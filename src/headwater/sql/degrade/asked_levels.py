@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import LARGEST_MAX
 from headwater.plan.degrading.degradation import LEVELS_MAX, Operator, OperatorKind
 from headwater.plan.durations import duration_text, duration_us
 from headwater.sql.degrade.can_be_had import Degradable
@@ -26,8 +27,6 @@ THRESHOLD_LEVELS = (1 / 64, 1 / 16, 1 / 4, 1.0)
 """Parts of the limit. Values of groups spread over magnitudes, so steps of a few percent would
 hardly differ."""
 SHRINK_LEVELS = (1 / 2, 1 / 4)
-TOP_MAX = 100_000
-"""Groups beyond are no top."""
 
 Reader = Callable[[Options, Asked, Degradable], Operator]
 
@@ -152,15 +151,24 @@ def _sample(options: Options, asked: Asked, stream: Degradable) -> Operator:
 def _top(options: Options, asked: Asked, stream: Degradable) -> Operator:
     text, column = asked.arguments[0], asked.arguments[1].strip("`")
     count = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    if len(asked.arguments) != 2 or not 1 <= count <= TOP_MAX:
+    if len(asked.arguments) != 2 or not 1 <= count <= LARGEST_MAX:
         raise _refused(
-            options, asked, stream, f"wanted 1 to {TOP_MAX} groups and a column, got '{text[:60]}'"
+            options,
+            asked,
+            stream,
+            f"wanted 1 to {LARGEST_MAX} groups and a column, got '{text[:60]}'",
         )
-    if column.lower() not in [one.lower() for one in stream.thresholds()]:
+    found = next((one for one in stream.tops() if one.lower() == column.lower()), None)
+    if found is None:
         raise _refused(
-            options, asked, stream, f"`{column[:60]}` is no count or sum that is never negative"
+            options,
+            asked,
+            stream,
+            f"`{column[:60]}` is no count or sum that is never negative, over groups that are all "
+            "shown, with keys that are neither structs nor arrays, in windows that do not overlap, "
+            "and without states that grow",
         )
-    return _made(options, asked, stream, OperatorKind.TOP, [float(count)], column)
+    return _made(options, asked, stream, OperatorKind.TOP, [float(count)], found)
 
 
 def _shrink(options: Options, asked: Asked, stream: Degradable) -> Operator:

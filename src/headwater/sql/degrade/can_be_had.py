@@ -17,7 +17,7 @@ from headwater.sql.tree.items import Item, Key
 from headwater.sql.tree.nodes import Grouped, Node, Ordered, Ranked, Shown, Split, one, the
 from headwater.sql.tree.slots import CALL, KEY, slot_of
 
-WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, *LEVEL_KINDS})
+WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, OperatorKind.TOP, *LEVEL_KINDS})
 """Those that work from the site to the answer. Others are refused, whatever is asked of them."""
 LENGTHS_SHOWN = 3
 PLAIN_TYPES = ("boolean", "string", "date", "timestamp", "binary", *INTEGERS)
@@ -70,6 +70,13 @@ class Degradable:
             return []
         return [item.name for item in self.measured() if self.is_sum(item)]
 
+    def tops(self) -> list[str]:
+        """Columns that the largest groups can be the largest by."""
+        is_tumbling = self.group.window.panes_per_window == 1
+        is_growing = any(call.split.hidden for call in self.group.calls)
+        is_flat = not any("<" in key.type for key in self.group.keys)
+        return self.thresholds() if is_tumbling and is_flat and not is_growing else []
+
     def is_sum(self, item: Item) -> bool:
         call = call_of(item, self.group)
         error = None if call is None else call.aggregate.error
@@ -99,7 +106,7 @@ class Degradable:
         if OperatorKind.SAMPLE in WHOLE:
             found += [f"sample({one}, 1/16)" for one in self.names_of_keys()]
         if OperatorKind.TOP in WHOLE:
-            found += [f"top(100, {one})" for one in self.thresholds()]
+            found += [f"top(100, {one})" for one in self.tops()]
         return found
 
     def offered(self) -> str:

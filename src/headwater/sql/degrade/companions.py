@@ -156,6 +156,7 @@ def _companion(
             finally_=finally_,
             kind=operator.kind,
             coarsening=rows,
+            determined=len(the(tree, Split).determined),
             sampled=sampled,
             totals=totals if sampled else (),
         ),

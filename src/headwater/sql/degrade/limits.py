@@ -2,8 +2,8 @@
 
 A group that is kept back is off in all its columns. The threshold has a limit for one of them; of
 the others it is known how much they lack, and that is stated, but nobody has said how much would be
-too much: so all of it is allowed. A column of which nobody could say what it lacks refuses it.
-"""
+too much: so all of it is allowed. So it is of all columns where the largest groups alone are sent.
+A column of which nobody could say what it lacks refuses it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.tolerance import (
     WITHHELD_COLUMNS_MAX,
     Finally,
+    Largest,
     Threshold,
     Tolerance,
     ToleratedColumn,
@@ -32,20 +33,26 @@ from headwater.sql.tree.items import Item
 from headwater.sql.tree.nodes import Node, Split, the
 from headwater.sql.tree.slots import slot_of
 
-THRESHOLD = "threshold"
+THRESHOLD, TOP = "threshold", "top"
 ALL_OF_IT = {Meaning.ADDED: ErrorForm.TOTAL, Meaning.RECORDS: ErrorForm.VALUE}
 """How "all of it" is said of a column."""
 
 
-def asks_for_threshold(options: Options) -> bool:
-    return any(one.name == THRESHOLD for one in read_degrade(options))
+def asks_to_keep_back(options: Options) -> bool:
+    """Whether sites may keep groups back where the way is too narrow."""
+    return any(one.name in (THRESHOLD, TOP) for one in read_degrade(options))
 
 
 def tolerated(
     tree: Node, errors: Mapping[str, ErrorBound], finally_: Finally, options: Options, *, sites: int
 ) -> Tolerance | UnsetType:
-    """What ``error`` asks for, with what a threshold adds to it. Raises ``QueryRefused``."""
+    """What ``error`` asks for, with what a threshold adds to it, or the largest groups alone in its
+    place. Raises ``QueryRefused``."""
     tolerance = tolerated_columns(tree, errors, finally_, options, sites=sites)
+    top = next((one for one in read_degrade(options) if one.name == TOP), None)
+    if top is not None:
+        _check_alone(top, options, has_error=isinstance(tolerance, Tolerance))
+        return _largest(tree, finally_, top, options, sites=sites)
     asked = next((one for one in read_degrade(options) if one.name == THRESHOLD), None)
     if asked is None:
         return tolerance
@@ -53,12 +60,43 @@ def tolerated(
     limit = bound_of(options, asked.arguments[1], option="degrade")
     if isinstance(tolerance, Tolerance):
         return _above(tolerance, column, limit, asked, options)
+    columns = _columns(tree, column, limit, asked, options)
+    named = next(one.column for one in columns if one.column.lower() == column.lower())
+    return Tolerance(columns, finally_, sites, threshold=Threshold(named))
+
+
+def _check_alone(asked: Asked, options: Options, *, has_error: bool) -> None:
+    """Raises ``QueryRefused`` where something else would be kept back beside it, or leave early: of
+    a group that left in part the root could say nothing."""
+    others = [one.text for one in read_degrade(options) if one.name == THRESHOLD]
+    others += ["error"] if has_error else []
+    others += [name for name in ("staleness", "rounds") if options.text(name) is not None]
+    if others:
+        raise _refused(
+            options,
+            asked,
+            f"wanted it without {others[0][:60]}: the root asks for what it needs of what was kept "
+            "back, and that goes by nothing else",
+        )
+
+
+def _largest(
+    tree: Node, finally_: Finally, asked: Asked, options: Options, *, sites: int
+) -> Tolerance:
+    """All of each column may stay."""
+    column = asked.arguments[1].strip("`")
+    columns = _columns(tree, column, ErrorBound(ErrorForm.TOTAL, 1.0), asked, options)
+    named = next(one.column for one in columns if one.column.lower() == column.lower())
+    return Tolerance(columns, finally_, sites, largest=Largest(named, int(asked.arguments[0])))
+
+
+def _columns(
+    tree: Node, column: str, limit: ErrorBound, asked: Asked, options: Options
+) -> tuple[ToleratedColumn, ...]:
     items = Degradable(tree, is_timed=True).measured()
     if len(items) > WITHHELD_COLUMNS_MAX:
         raise _refused(options, asked, f"wanted at most {WITHHELD_COLUMNS_MAX} columns")
-    columns = tuple(_column(item, column, limit, asked, tree, options) for item in items)
-    named = next(one.column for one in columns if one.column.lower() == column.lower())
-    return Tolerance(columns, finally_, sites, threshold=Threshold(named))
+    return tuple(_column(item, column, limit, asked, tree, options) for item in items)
 
 
 def _above(

@@ -129,7 +129,12 @@ def _kept_back(query: Query) -> Iterator[str]:
 
 def _given_up(query: Query) -> Iterator[str]:
     """What sites do where the way is too narrow."""
-    plan = query.degrades
+    plan, level = query.degrades, query.stands_for
+    if level is not None:
+        yield (
+            f"is what {level.stream} is sent at where the way is too narrow ({level}): its rows "
+            f"are made of those of {level.stream}, and this text is run nowhere"
+        )
     if plan is None:
         return
     yield "where the way carries less than it needs, gives up in this order:"
@@ -138,6 +143,12 @@ def _given_up(query: Query) -> Iterator[str]:
         yield (
             f"  {number}. {one.text}, {_levels_text(one)} estimated to leave {100 * left:.0f} % of "
             f"the bytes of the one before, until that is seen{_beside(one)}"
+        )
+    top = None if query.tolerates is None else query.tolerates.top
+    if top is not None:
+        yield (
+            f"  the root asks for what it needs of the others, so that the first {top.count} rows "
+            f"by {top.column} are exact"
         )
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"

@@ -11,7 +11,8 @@ at the root.
 Under a query that tolerates an error, what is made when a pane is first closed leaves out what does
 not matter (``algebra.remainders.withhold``). These rows lie beside its updates, under a number that
 is never sent, and what is said of them with the last one. Where they are owed, the pane's next
-update takes them all. Of a pane that is merged in portions nothing is withheld.
+update takes them all, or what the root asks for of them. Of a pane that is merged in portions
+nothing is withheld.
 
 Of a pane of which something left before its close (``early_maker``), what is left is taken.
 
@@ -36,7 +37,7 @@ import pyarrow as pa
 from headwater.algebra.capacity.packed_size import packed_size
 from headwater.algebra.remainders.early_rows import Taken
 from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.withhold import Allowance, leaving_rows, withhold
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.summary import Merger
 from headwater.algebra.windows.coarsening import apart
 from headwater.algebra.words.site_state import Reason
@@ -45,7 +46,8 @@ from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.cube_schema import KEPT_BACK, OWED
 from headwater.store.cube.early.early_maker import EarlyMaker
 from headwater.store.cube.early.part_reader import PartReader
-from headwater.store.cube.rehearsal import Rehearsal
+from headwater.store.cube.kept_back.divide import divided
+from headwater.store.cube.kept_back.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.split_rows import split_rows
 from headwater.store.image_packer import ImagePacker, Piece, named
@@ -140,11 +142,12 @@ class UpdateMaker:
             f"WHERE query = ? AND pane IN {LISTED} ORDER BY pane, segment, first_row",
             (number, str(list(wanted.panes))),
         )
+        asked = {one.asked.pane for one in wanted.answers} - {pane for pane, *_ in rows}
         if allowances:
             rows = sorted([*rows, *self._owed(number, wanted.panes)])
         taken = self._early.taken(wanted.query, wanted.panes, self._reader.read)
         closing = self._unmade(number, wanted.panes) if allowances else set[int]()
-        closing |= taken.keys()
+        closing |= taken.keys() | asked
         for pane, of_pane in groupby(rows, key=itemgetter(0)):
             parts = [Stretch(*row) for _, *row in of_pane]
             former = 0 if limit is None else self._rows_sent(number, pane)
@@ -248,21 +251,18 @@ class UpdateMaker:
         early: Sequence[pa.Table],
     ) -> pa.Table:
         """What of them is sent."""
-        query, raised = wanted.query, wanted.raised
-        if raised is not None:
-            parts = (0.0, *raised.parts)
-            prepared.row_counts = leaving_rows(rows, allowance, parts, early=early)
-        if not allowance.is_rehearsed:
-            allowance = allowance.raised(0.0 if raised is None else raised.part)
-        found = withhold(rows, allowance, early=early)
+        query, pane = wanted.query, prepared.pane
+        both = divided(rows, wanted, pane, allowance, early)
+        found, prepared.row_counts = both.found, both.row_counts
         if allowance.is_rehearsed:
-            self.rehearsal.note(query, prepared.pane, rows, found)
+            self.rehearsal.note(query, pane, rows, found)
             return rows
         if found is None:
             return rows
-        image, first_row = packer.add(query, prepared.pane, found.rest)
+        image, first_row = packer.add(query, pane, found.rest)
         prepared.rest = (image, first_row, found.rest.num_rows)
-        prepared.rest_number = KEPT_BACK if allowance.keeps_rest else OWED
+        is_for_good = allowance.keeps_rest and allowance.tolerance.top is None
+        prepared.rest_number = KEPT_BACK if is_for_good else OWED
         prepared.remainders = found.remainders
         return found.sent
 
