@@ -83,6 +83,9 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     absent_after_s: float = 4.0
     """A child without a link for so long is called lost, to the roots: by then who is alive and cut
     off from its trees has found a host. One that was never seen here has ``dial_last_s``."""
+    absences_per_s_max: float = 100.0
+    """Words of other peers on whom they have lost that are looked at and handed on; beyond, they
+    are dropped: where so many have lost somebody, windows wait for their deadlines."""
     guests_max: int = 64
     """Peers outside of all trees that are taken in at once; more are sent away to others."""
     guest_after_s: float = 60.0

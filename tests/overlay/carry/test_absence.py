@@ -157,3 +157,15 @@ def test_a_peer_that_was_asleep_accuses_nobody(world):
         world.connect(other, "d")
     world.run(3.0)
     assert all(world.ordinal["d"] not in one.lost for one in said(world))
+
+
+def test_of_a_flood_of_words_so_many_are_looked_at_as_the_budget_has(world):
+    per_s = world.config.absences_per_s_max
+    for number in range(1_000):
+        word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s + number, lost=(4,))
+        world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(word)))
+    assert len(said(world)) == 2 * per_s
+    assert world.peers["root"].counts()["absence beyond its budget"] == 1_000 - 2 * per_s
+    world.run(1.0)
+    world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(word)))
+    assert len(said(world)) == 2 * per_s + 1

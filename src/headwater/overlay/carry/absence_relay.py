@@ -3,7 +3,8 @@
 A root can't tell a late site from one that is gone; iMR's workers send boundary panes for that
 (section 3.3), which a worker that is gone can't. Its parents can: with every heartbeat a peer says
 whom it has lost, and who has come to it as a last resort. Nothing is kept of it on the way, and a
-word that finds none is dropped: the next one follows.
+word that finds none is dropped: the next one follows. Where thousands have lost somebody, only so
+many words a second are looked at, so that trouble does not multiply.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from headwater.algebra.budget import Budget
 from headwater.algebra.route import START, Route
 from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.overlay.clocks.root_clock import RootClock
@@ -23,6 +25,9 @@ from headwater.overlay.message_rules import problem_with_absence
 from headwater.overlay.messages import AbsenceMessage
 from headwater.overlay.outputs import CONTROL, AbsenceDelivered, Transmit
 from headwater.overlay.ways.router import Router
+
+BURST_S = 2.0
+"""Peers' heartbeats may fall together."""
 
 
 class Near(Protocol):
@@ -51,6 +56,8 @@ class AbsenceRelay:
         self._router = router
         self._neighbours = neighbours
         self._clock_of = clock_of
+        per_s = here.config.absences_per_s_max
+        self._budget = Budget.full(per_s=per_s, burst=BURST_S * per_s)
         self._missed_s: dict[str, float] = {}
         """Neighbours without a link, and since when."""
         self._met: set[str] = set()
@@ -71,6 +78,11 @@ class AbsenceRelay:
                 self._say(query, of_it, guests, now_s=now_s)
 
     def receive(self, link: Link, message: AbsenceMessage, *, now_s: float) -> None:
+        self._budget = self._budget.at(now_s, share=self._here.wake.share(now_s))
+        if not self._budget.allows():
+            self._tray.count("absence beyond its budget")
+            return
+        self._budget = self._budget.spend()
         absence, route = message.absence, message.route
         roster, signatures = self._here.roster, self._here.signatures
         problem = problem_with_absence(absence, route, roster=roster, signatures=signatures)
