@@ -69,6 +69,7 @@ TABLE_S = 5.0
 """For how long a table of shares names panes in simulated worlds."""
 ROUNDS_SHARE = 0.8
 """How many of those that may send keys before the close do so."""
+LEVELS_MANY = 3
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
 LINK_SHARE_SHARE = 0.15
@@ -269,12 +270,14 @@ def draw_rounds(random: Random, query: Query) -> Query:
     return early if is_drawn and not is_counted and early.round_count > 1 else query
 
 
-def draw_rate(random: Random, query: Query) -> float | None:
+def draw_rate(random: Random, query: Query, *, levels: int = 0) -> float | None:
     """What links carry where keys leave early, which they do over slow ones, where what may wait is
-    bounded, and where the largest groups are looked for."""
+    bounded, and where the largest groups are looked for. The slowest have no room for what is said
+    of many levels, each a query of its own."""
     is_bounded = query.degrades is not None and query.degrades.bounds_backlog
     is_slow = is_bounded or (query.tolerates is not None and query.tolerates.top is not None)
-    return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
+    rates = RATES if levels < LEVELS_MANY else RATES[1:]
+    return random.choice(rates) if is_slow or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

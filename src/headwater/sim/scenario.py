@@ -201,7 +201,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
-        bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
+        bytes_per_s=draw_rate(Random(f"rates {seed}"), query, levels=len(levels)),
         levels=levels,
         budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
     )
