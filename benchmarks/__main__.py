@@ -7,7 +7,8 @@ import sys
 
 ORDER = """
     site_pipeline formats light_load reading_ways agent_footprint merge wire site_parts outbox
-    cube_rounds bound_cost states cancelling cdn_queries sliding catch_up asking cluster_cost scale
+    cube_rounds narrow bound_cost states cancelling cdn_queries sliding catch_up asking cluster_cost
+    scale
 """
 
 

@@ -109,7 +109,14 @@ class Rows:
 class Agent:
     """A peer, and a network that does what it says."""
 
-    def __init__(self, name: str, keys: CertFiles, budget_kbit_s: float | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        keys: CertFiles,
+        budget_kbit_s: float | None,
+        *,
+        root_at: tuple[str, int] = (ADDRESS[ROOT], PORT),
+    ) -> None:
         budget = None if budget_kbit_s is None else budget_kbit_s * 125.0
         budgets = NO_BUDGETS if budget is None else LinkBudgets(budget)
         self.name = name
@@ -120,7 +127,8 @@ class Agent:
             roster_digest=b"",
             credentials=Credentials(keys),
             codec=Codec(lambda query: SCHEMA),
-            listen=(ADDRESS[ROOT], PORT) if name == ROOT else None,
+            listen=root_at if name == ROOT else None,
+            address_of=lambda site: root_at,
             budgets=budgets,
         )
         self.peer = Peer(

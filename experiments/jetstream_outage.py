@@ -201,7 +201,7 @@ def _pane_bytes(found: Watch) -> float:
 
 
 def end_s(spare: float) -> float:
-    return CUT_S + OUTAGE_S + 1.6 * OUTAGE_S / (spare - 1.0) + 120.0
+    return CUT_S + OUTAGE_S + 1.3 * OUTAGE_S / (spare - 1.0) + 90.0
 
 
 def main() -> None:

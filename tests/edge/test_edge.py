@@ -497,12 +497,12 @@ def test_after_an_outage_live_goes_first_and_backlog_follows_oldest_first():
     site.work(now_s=62.0)
     sent = [(summary.pane, summary.lane) for summary in site.said]
     assert sent == [
-        (4, Lane.LIVE),
         (5, Lane.LIVE),
         (0, Lane.BACKLOG),
         (1, Lane.BACKLOG),
         (2, Lane.BACKLOG),
         (3, Lane.BACKLOG),
+        (4, Lane.BACKLOG),
     ]
 
 

@@ -12,6 +12,7 @@ from headwater.algebra.summary import Lane
 from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
 from headwater.algebra.words.site_state import FOREVER
 from headwater.edge import query_state
+from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import MakeUpdates
 from headwater.plan.query import Query
 
@@ -210,3 +211,20 @@ def test_nothing_is_read_for_it_alone() -> None:
     assert after_s - before_s == 80.0, "eight panes of ten seconds later"
     site.hear(ack(3, (0, FOREVER)), now_s=3.0)
     assert site.edge.next_wanted_s("hits", after_s=3.0, now_s=3.0) >= NEVER_DUE_S
+
+
+def test_a_root_that_wants_what_may_be_under_way_gets_it_once() -> None:
+    """It has compared what the site tells of its closes with what has not come yet."""
+    site = desk()
+    read(site, range(2))
+    site.take_said()
+    sent_s, life_s = 25.0, EdgeConfig().summary_life_s
+
+    def wish(number: int, now_s: float) -> list[int]:
+        wanting = ack(number, listed=())
+        wanting = msgspec.structs.replace(wanting, wanted=(PaneHeld(1, 1 << ORDINAL),))
+        site.hear(wanting, now_s=now_s)
+        return said(site)
+
+    assert wish(2, sent_s + 5.0) == []
+    assert wish(3, sent_s + life_s + 1.0) == [1], "nothing may be under way any more"

@@ -32,6 +32,7 @@ class EdgeSite:
         self.states: list[SiteState] = []
         self.writes: list[CubeWrite] = []
         self.config = EdgeConfig()
+        self.ordinal = 1
         self.rate: float | None = None
         """What the way to the root carries, in bytes a second."""
         self.packed_share = 1.0
@@ -41,7 +42,9 @@ class EdgeSite:
 
     def start(self, *, now_s: float) -> None:
         incarnation = self.user.cube.incarnation
-        self.edge = Edge(ordinal=1, incarnation=incarnation, config=self.config, retention_s=1e9)
+        self.edge = Edge(
+            ordinal=self.ordinal, incarnation=incarnation, config=self.config, retention_s=1e9
+        )
         self.edge.restore(self.user.cube.restore())
         self.edge.install(self.query, now_s=now_s)
 

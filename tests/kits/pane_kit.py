@@ -155,6 +155,16 @@ class SiteDisk:
         count = len(self.panes[wanted.query][wanted.pane].updates)
         return [UpdatesMade(wanted.query, wanted.pane, count + 1, count, is_early=True)]
 
+    def roll_up(self, write: edge_out.RollUp) -> list[UpdatesMade]:
+        """What was made of the panes, and what waits there, waits for the level's own update."""
+        self.records[write.query] = write.record
+        self.records[write.level] = write.level_record
+        coarse = self.panes[write.level][write.pane]
+        for pane in write.panes:
+            at = self.panes[write.query][pane]
+            coarse.waiting += [one for update in at.updates for one in update] + at.waiting
+        return [UpdatesMade(write.level, write.pane, 1, 0, is_rolled_up=True)]
+
     def remember(self, write: edge_out.Remember) -> None:
         self.records[write.query] = write.record
 

@@ -191,9 +191,9 @@ def root_calls_unwanted_what_a_window_wants(patch: Patch) -> None:
 def root_takes_back_that_a_pane_is_unwanted(patch: Patch) -> None:
     freeze = Eviction.freeze
 
-    def anew(self: Eviction, window: Window) -> None:
-        self.unwanted.remove(-FOREVER, FOREVER)
-        freeze(self, window)
+    def anew(self: Eviction, window: Window, *, is_restored: bool) -> None:
+        self.unwanted.panes.remove(-FOREVER, FOREVER)
+        freeze(self, window, is_restored=is_restored)
 
     patch.setattr(Eviction, "freeze", anew)
 

@@ -18,6 +18,8 @@ any others may miss some by chance (``SEEDS_FOR_SOMETIMES``)."""
 SELDOM = {
     "a growing state exceeded its limit",
     "a pane expired",
+    "a question lacks panes: unknown",
+    "a question says what had expired",
     "a part of what was drawn was in an answer",
     "a root took an incarnation above a former one",
     "a site took an incarnation above a former one",

@@ -69,9 +69,10 @@ TABLE_S = 5.0
 """For how long a table of shares names panes in simulated worlds."""
 ROUNDS_SHARE = 0.8
 """How many of those that may send keys before the close do so."""
-LEVELS_MANY = 3
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
+WIDER_RATES = (6_000.0, 12_000.0)
+"""Where a query has levels, each of which has states and acknowledgements of its own."""
 LINK_SHARE_SHARE = 0.15
 """How many queries have a weight, and a budget of their own."""
 QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
@@ -270,14 +271,13 @@ def draw_rounds(random: Random, query: Query) -> Query:
     return early if is_drawn and not is_counted and early.round_count > 1 else query
 
 
-def draw_rate(random: Random, query: Query, *, levels: int = 0) -> float | None:
+def draw_rate(random: Random, query: Query) -> float | None:
     """What links carry where keys leave early, which they do over slow ones, where what may wait is
-    bounded, and where the largest groups are looked for. The slowest have no room for what is said
-    of many levels, each a query of its own."""
-    is_bounded = query.degrades is not None and query.degrades.bounds_backlog
-    is_slow = is_bounded or (query.tolerates is not None and query.tolerates.top is not None)
-    rates = RATES if levels < LEVELS_MANY else RATES[1:]
-    return random.choice(rates) if is_slow or isinstance(query.rounds, int) else None
+    bounded, and where the largest groups are looked for."""
+    if query.degrades is not None and query.degrades.bounds_backlog:
+        return random.choice(WIDER_RATES)
+    is_slow = query.tolerates is not None and query.tolerates.top is not None
+    return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
 
 
 def draw_waiting(random: Random, query: Query) -> Query:

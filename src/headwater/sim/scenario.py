@@ -26,6 +26,7 @@ from headwater.sim.faults.faults import (
     draw_alters,
     draw_faults,
     draw_liar,
+    draw_questions,
     draw_slow_machines,
     draw_steps,
 )
@@ -194,6 +195,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
             *draw_slow_machines(Random(f"slow machines {seed}"), field),
             *lies,
             *draw_alters(Random(f"alters {seed}"), field),
+            *draw_questions(Random(f"questions {seed}"), field),
             *draw_steps(Random(f"steps {seed}"), field, steps=len(levels)),
         ),
         faults_until_s=faults_until_s,
@@ -201,7 +203,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         is_finite=is_finite,
         pace=pace,
         limits=_draw_limits(random, seed, is_finite=is_finite),
-        bytes_per_s=draw_rate(Random(f"rates {seed}"), query, levels=len(levels)),
+        bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
         levels=levels,
         budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
     )

@@ -19,6 +19,7 @@ from headwater.sim.check.check_past import PAST_SOMETIMES
 from headwater.sim.check.kinds.check_absence import ABSENCE_SOMETIMES
 from headwater.sim.check.kinds.check_growing import GROWING_SOMETIMES
 from headwater.sim.check.kinds.check_levels import LEVELS_SOMETIMES
+from headwater.sim.check.kinds.check_questions import QUESTIONS_SOMETIMES
 from headwater.sim.check.kinds.check_sessions import SESSIONS_SOMETIMES
 from headwater.sim.faults.clock_lies import BENT
 from headwater.sim.faults.faults import WEIGHTS, Fault, Kind
@@ -88,6 +89,7 @@ SOMETIMES = (
     *GROWING_SOMETIMES,
     *LEVELS_SOMETIMES,
     *PAST_SOMETIMES,
+    *QUESTIONS_SOMETIMES,
     *SESSIONS_SOMETIMES,
     *WITHHELD_SOMETIMES,
     *(f"fault: {kind.value}" for kind in (*WEIGHTS, Kind.SLOW_MACHINE, Kind.LIES)),

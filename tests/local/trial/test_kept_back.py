@@ -65,6 +65,16 @@ def test_of_a_threshold_it_is_said_what_its_limit_would_keep_back() -> None:
     )
 
 
+def test_of_the_largest_alone_it_is_said_what_their_first_step_would_keep_back() -> None:
+    asked = text("1").replace("error = '1'", "degrade = 'top(9, n)'")
+    (found,) = queries_in(asked.replace(", '20 seconds')", ")"))
+    (first, *_) = kept_back_lines(found, KeptBack(100, 40))
+    assert first == (
+        "s: nothing is given up in a trial, which has no narrow link; with the largest 9 alone "
+        "sites would keep back 40 of 100 rows (40%), before the root asks for what it needs"
+    )
+
+
 def test_an_absolute_error_goes_by_its_number() -> None:
     found = kept_back(query("9"), [{3: of(2.0, 3, 100.0), 4: of(1.0, 1, 9.0)}], windows=[1, 2, 3])
     assert found is not None

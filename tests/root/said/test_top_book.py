@@ -20,7 +20,7 @@ from headwater.algebra.top.request import TOP_KEYS_MAX, TopRequest
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
 from headwater.root.said.top_book import ASKS_MAX, GIVE_UP_ACKS
-from headwater.root.said.withheld import FirstRows
+from headwater.root.said.withheld import FirstRows, in_short
 
 LIFE = 77
 COUNT = 2
@@ -223,3 +223,25 @@ def test_why_says_where_it_stands() -> None:
         "answered"
     )
     assert TOP_KEYS_MAX > COUNT
+
+
+@pytest.mark.parametrize(("largest", "unsure"), [(1.0, []), (4.0, ["none of the first 2 rows"])])
+def test_the_short_form_says_so_where_not_all_of_them_are_sure(
+    largest: float, unsure: list[str]
+) -> None:
+    desk = Desk()
+    desk.first(0, "a" * 9 + "b" * 6, largest)
+    desk.first(1, "a" * 9 + "b" * 6 if largest == 1.0 else "cccccdddd", largest)
+    desk.pass_s(2.0)
+    said = in_short(desk.root.newest(0).envelope.withheld)["uncertain"]
+    assert [one.partition(" by ")[0] for one in said] == unsure
+
+
+def test_a_site_that_comes_later_is_asked_too() -> None:
+    desk = Desk()
+    desk.first(0, "aaaaabbbb", 0.0)
+    desk.pass_s(30.0)
+    assert desk.asked is None
+    desk.first(1, "cccccdddd", 4.0)
+    desk.pass_s(2 * EVERY_S)
+    assert desk.asked is not None

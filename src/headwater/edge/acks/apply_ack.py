@@ -174,7 +174,7 @@ def _land_flights(
     if state.book.doubtful:
         _land_empty(state, view, before_s=before_s)
     if ack.wanted:
-        _hear_wanted(state, ack, again_s=life_s, now_s=now_s)
+        _hear_wanted(state, ack, before_s=before_s, again_s=life_s, now_s=now_s)
     is_further = ack.done_through > state.record.done_through
     if is_further:
         state.drop_below(ack.done_through)
@@ -226,10 +226,14 @@ def _land_empty(state: QueryState, view: AckView, *, before_s: float) -> None:
         state.close_empty(*lacking)
 
 
-def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now_s: float) -> None:
+def _hear_wanted(
+    state: QueryState, ack: Acknowledgement, *, before_s: float, again_s: float, now_s: float
+) -> None:
     """Our own updates of these panes, alone, once in the life of a summary: a root that does not
-    get them asks again. What is declined is said to be so, and does not come; and so is what is
-    not closed, lest the root waits for what a liar said of us."""
+    get them asks again. While first copies may be under way, or are still to leave, they are what
+    it gets: it has compared what is told with what has not come yet. What is declined is said to
+    be so, and does not come; and so is what is not closed, lest the root waits for what a liar said
+    of us."""
     book, telling, limit = state.book, state.telling, state.config.resends_max
     for wanted in ack.wanted:
         pane = wanted.pane
@@ -237,12 +241,21 @@ def _hear_wanted(state: QueryState, ack: Acknowledgement, *, again_s: float, now
         is_kept = pane in state.declined or pane in state.unwanted
         if not is_ours or pane in book.making or is_kept:
             continue
+        is_closed = pane < state.record.closed_through
+        if is_closed and _is_under_way(book, pane, since_s=before_s):
+            continue
         if not book.is_wanted_anew(pane, again_s=again_s, count_max=limit, now_s=now_s):
             continue
-        if pane < state.record.closed_through and pane not in book.deferred:
+        if is_closed and pane not in book.deferred:
             _ask_all(state, pane)
         elif telling.is_greeted and state.closes.wanted_open(pane, number=ack.number):
             state.hear(News.WORD)
+
+
+def _is_under_way(book: PaneBook, pane: int, *, since_s: float) -> bool:
+    """Some of it is to leave, or has left since then."""
+    left_s = book.flights.get(pane, {}).values()
+    return bool(book.unsent_of(pane)) or any(at_s > since_s for at_s in left_s)
 
 
 def _ask_all(state: QueryState, pane: int) -> None:

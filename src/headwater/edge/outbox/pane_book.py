@@ -251,8 +251,8 @@ class PaneBook:
 
     def shelve(self, pane: int) -> None:
         """What was made of it stays at the site for now."""
-        self.fresh.pop(pane, None)
-        self._backlog.pop(pane, None)
+        for book in (self.fresh, self._backlog):
+            book.pop(pane, None)
 
     @property
     def waits_for_room(self) -> bool:

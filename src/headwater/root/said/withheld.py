@@ -204,6 +204,8 @@ def in_short(stated: StatedErrors) -> dict[str, Any]:
     for each way in which rows of the answer are not sure: flat, beside the envelope."""
     bound = [ColumnBound(one.column, one.asked, one.reached, one.is_kept) for one in stated.columns]
     unsure = [] if stated.uncertain is None else [stated.uncertain.text()]
+    if stated.first is not None and stated.first.exact < stated.first.of:
+        unsure.append(stated.first.text())
     return {
         "bound": msgspec.to_builtins(bound),
         "withheld_keys": stated.keys,

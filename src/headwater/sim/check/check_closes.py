@@ -33,7 +33,7 @@ class CloseCheck:
 
     def check(self, query: str, pane: int, coverage: Coverage) -> None:
         """Where a coverage says that a site has closed a pane, it has read all that it had to."""
-        if self._truth.is_forged(query, (pane,)):
+        if self._truth.is_forged(query, (pane,)) or self._queries[query].asked is not None:
             return
         lives = self._truth.lives_of(coverage)
         lives |= {part.ordinal: part.incarnation for part in coverage.parts}

@@ -36,6 +36,8 @@ LOST_SLACK_S = 60.0
 """A site whose clock is an earlier one since it lost its disk declines what its former life may
 have stamped: up to then, the time that it was away, and the tolerance for the future."""
 
+OVER_S = 20.0
+"""A question's end is told like any command."""
 LINE_MIN = 100
 """Windows that wait to be answered: fewer are answered within a second or two."""
 
@@ -72,6 +74,7 @@ class EndCheck:
         lost = sorted(
             one
             for one in self._checkers.commanded - operators.removed - set(installs)
+            if given[one].asked is None
             if names[given[one].stream] == len(self._parts(given[one]))
             and len(self._sites[given[one].id.installer].truth.incarnations) == 1
         )
@@ -86,6 +89,14 @@ class EndCheck:
 
     def _parts(self, query: Query) -> list[Query]:
         return [one for one in self._checkers.queries.values() if one.unit == query.unit]
+
+    def questions_are_over(self) -> None:
+        """Whoever asked: where its clock has shown the end, and its disk knows that it asked."""
+        for one, install in self._sites["s0"].disk.installs.items():
+            asked, site = install.query.asked, self._sites[install.query.id.installer]
+            is_due = asked is not None and site.clock.wall_s() > asked.until_us / MICROS + OVER_S
+            if is_due and len(site.truth.incarnations) == 1:
+                raise Violation("questions end", f"{one} lives on at the end")
 
     def hosts_are_left(self) -> None:
         """All trees lead on again, so nobody keeps a link for the last resort."""

@@ -32,6 +32,7 @@ from headwater.sim.check.check_storm import StormCheck
 from headwater.sim.check.check_time import TimeCheck
 from headwater.sim.check.kinds.check_absence import AbsenceCheck
 from headwater.sim.check.kinds.check_levels import LevelWatch
+from headwater.sim.check.kinds.check_questions import QuestionCheck
 from headwater.sim.check.kinds.check_sessions import SessionCheck
 from headwater.sim.check.truth import Truth, check_rows
 from headwater.sim.outcome import Violation
@@ -82,6 +83,7 @@ class Checkers:
         self.levels = LevelWatch(self.queries, roster, truth, transcript)
         self.sessions = SessionCheck(roster, truth, transcript)
         self._unwanted = UnwantedCheck(transcript)
+        self._questions = QuestionCheck(self.queries, roster, truth, transcript)
         self._absence = AbsenceCheck(roster, transcript, now_s=lambda: queue.now_s)
         self._ledgers: dict[LedgerKey, LedgerCheck] = {}
         self._answering: set[tuple[str, int, str]] = set()
@@ -159,6 +161,11 @@ class Checkers:
         if self.queries[answer.query].stands_for is not None:
             self.levels.published(key, answer, rows, site.name, at_s=self._queue.now_s)
             return
+        if self.queries[answer.query].asked is not None:
+            for request in answer.requests:
+                question = self.queries[answer.query]
+                self._questions.published(question, request, rows[request.window])
+            return
         check = self.answers.get(key)
         if check is None:
             ledger = self._ledger(site, answer.query)
@@ -214,7 +221,7 @@ class Checkers:
         query = self.queries[wanted.query]
         before = site.disk.cube.records.get(wanted.query)
         self.levels.written(site.truth.ordinal, wanted, before)
-        if query.wants_past:
+        if query.wants_past and query.asked is None:
             self._past.written(site, query, wanted.record)
 
     def _roll_up(self, site: SimulatedSite, wanted: do.RollUp) -> None:

@@ -50,6 +50,8 @@ class Kind(StrEnum):
     REMOVE = "remove"
     REPLAN = "replan"
     """New trees for a query, by its root."""
+    ASK = "ask"
+    """A question about the past of a stream, which ends by itself."""
     ALTER = "alter"
     """Other settings for a query that runs, from a pane on."""
     STEP = "step"
@@ -239,6 +241,28 @@ def draw_steps(random: Random, field: Field, *, steps: int) -> list[Fault]:
         site = random.choice(field.data_sites)
         found.append(Fault(Kind.STEP, round(at_s, 3), round(for_s, 3), (site,), value))
     return found
+
+
+QUESTIONS_SHARE = 0.4
+"""How many worlds have somebody who asks about the past; there is nothing to ask in some."""
+QUESTIONS_MAX = 10
+
+
+def draw_questions(random: Random, field: Field) -> list[Fault]:
+    """Commanded at any site, and often at one."""
+    if random.random() >= QUESTIONS_SHARE:
+        return []
+    sites = random.sample(field.sites, 2)
+    return [
+        Fault(
+            Kind.ASK,
+            round(random.uniform(field.from_s, field.until_s), 3),
+            0.0,
+            (random.choice(sites),),
+            random.random(),
+        )
+        for _ in range(random.randint(1, QUESTIONS_MAX))
+    ]
 
 
 def _draw_step(random: Random) -> float:

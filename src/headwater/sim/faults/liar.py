@@ -12,7 +12,7 @@ forges no ways to a root: the way is its carriers' word. What it says of clocks 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from random import Random
 
@@ -21,6 +21,7 @@ import msgspec
 from headwater.algebra.coordinate import Coordinate
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.acknowledgement import (
     LEAF_SITES,
     AckLeaf,
@@ -153,6 +154,7 @@ class Liar:
             number=true.number + self._leap_by(),
             done_through=self._random.choice((true.done_through, FOREVER)),
             held=self._random.choice((true.held, ((-FOREVER, FOREVER),))),
+            largest=tuple(_forged(true)),
         )
         return AckMessage(self._random.choice((lie, self._signatures.sign_ack(lie))))
 
@@ -344,3 +346,11 @@ LIES: Mapping[str, Callable[[Liar], Message | None]] = {
     "settings": lambda liar: liar.commands.settings(),
 }
 """All that it tells, by name."""
+
+
+def _forged(true: Acknowledgement) -> Iterator[TopRequest]:
+    """For all that sites keep back: of panes that the root asks of, and of others."""
+    asked = {one.pane: one for one in true.largest}
+    for pane in dict.fromkeys((*asked, *(last for _, last in true.held[-2:]))):
+        number = asked[pane].number if pane in asked else true.number
+        yield TopRequest(pane, number + 1, 0.0, (1,))

@@ -63,6 +63,7 @@ class Nemesis:
             Kind.INSTALL: lambda fault: operators.install_another(_one(fault), draw=fault.value),
             Kind.REPLAN: lambda fault: operators.replan_one(draw=fault.value),
             Kind.ALTER: lambda fault: operators.alter_one(_one(fault), draw=fault.value),
+            Kind.ASK: lambda fault: operators.ask_one(_one(fault), draw=fault.value),
             Kind.STEP: self._of_each(SimulatedSite.go_to_step),
             Kind.REMOVE: lambda fault: operators.remove_one(_one(fault), draw=fault.value),
         }

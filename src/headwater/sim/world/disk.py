@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable
 
+from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
@@ -20,6 +21,7 @@ from headwater.algebra.words.site_state import Reason
 from headwater.edge.outputs import TopAnswer, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import PaneKeys
+from headwater.edge.take_asked import Asked
 from headwater.node import effects as do
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
@@ -28,6 +30,7 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
+from headwater.sim.records.asked_panes import AskedPanes
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.bag_keys import RECORD_BYTES, counts_of, keys_of, leaving, of_keys
 from headwater.sim.records.births import Births
@@ -79,6 +82,7 @@ class CubeDisk:
         """Of a window of each query."""
         self._limited: dict[str, set[int]] = {}
         """Panes of growing states beyond the limit: declined, though no record may say so."""
+        self._for_questions = AskedPanes(self.nothing)
         self.states = StateBooks()
         self.pasts = PastBook()
         self.found = 0
@@ -372,7 +376,7 @@ class CubeDisk:
         self._write_record(acked.query, acked.record)
         kept = self._panes.get(acked.query, {})
         for pane in [pane for pane in kept if pane < acked.done_through]:
-            del kept[pane]
+            self._for_questions.keep(acked.query, pane, kept.pop(pane))
         for pane, at in kept.items():
             if not at.is_acked and ranges.contains(acked.panes, pane):
                 at.is_acked = True
@@ -394,6 +398,7 @@ class CubeDisk:
             one.queries.discard(query)
         self.records.pop(query, None)
         self._panes.pop(query, None)
+        self._for_questions.forget(query)
         self.states.forget(query)
         self.pasts.forget(query)
 
@@ -407,6 +412,21 @@ class CubeDisk:
             for number in range(first, last + 1):
                 bag = bag.merge(at.updates[number - 1])
         return bag
+
+    def ask(self, question: Query, stream: Query, *, retention_s: float) -> Asked:
+        """What there is of the stream, as rows of the question; nothing where that was done."""
+        id_, name = str(question.id), str(stream.id)
+        record = self.records[id_]
+        if record.closed_through >= (question.ends_at or 0):
+            return Asked(id_)
+        if name not in self.records:
+            return Asked(id_, refused=f"stream {name}: it is not installed here")
+        self._for_questions.let_go(name, before_s=self._clock.now_s() - retention_s)
+        found, rows = self._for_questions.asked(
+            question, stream, self.records[name], self._panes.get(name, {})
+        )
+        self._panes[id_] = {pane: PaneDisk(bag) for pane, bag in rows.items()}
+        return found
 
     def held(self, query: str) -> dict[int, PaneDisk]:
         """What a checker looks at."""
@@ -467,6 +487,26 @@ class Disk:
         self.counts: dict[str, Count] = {}
         self.is_full = False
         self.delay_s = 0.0
+
+    def ask(self, question: Query, *, retention_s: float) -> Asked | None:
+        """None: not yet."""
+        assert question.asked is not None, "only questions are asked"
+        if self.is_full or str(question.id) not in self.cube.records:
+            return None
+        stream = self.installs.get(question.asked.stream)
+        if stream is None:
+            why = f"stream {question.asked.stream}: it is not installed here"
+            return Asked(str(question.id), refused=why)
+        return self.cube.ask(question, stream.query, retention_s=retention_s)
+
+    def questions_over(self, site: str, *, wall_s: float) -> list[str]:
+        """Those that were taken at this site, and are over by its clock."""
+        asked = ((one.query.asked, one.query.id) for one in self.installs.values())
+        return [
+            str(id_)
+            for ask, id_ in asked
+            if ask is not None and id_.installer == site and wall_s * MICROS > ask.until_us
+        ]
 
     def keep_command(self, keep: do.KeepCommand) -> None:
         self.keep_counts(keep)

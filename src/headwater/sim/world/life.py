@@ -183,6 +183,9 @@ class Life:
             self.spark.clock_was_set(was_s=was_s)
         for query in self.disk.installs:
             self.node.edge.set_step(query, self._site.step)
+        over = self.disk.questions_over(self._name, wall_s=self._clock.wall_s())
+        if over:
+            self.node.end_questions(over, now_s=now_s)
         self.node.tick(now_s=now_s)
         self.work()
 
@@ -279,6 +282,10 @@ class Life:
 
     def install(self, effect: do.Installed) -> None:
         """A new query is in batches a moment later, and until then nothing else is done."""
+        if effect.query.reads_cube:
+            after_s = self._around.random.uniform(*self._around.pace.batch_s)
+            self._around.queue.after(after_s, self._ask, effect.query)
+            return
         self.disk.cube.states.begin(effect.query)
         if effect.is_new:
             self._is_waiting = self.is_behind = True
@@ -286,6 +293,16 @@ class Life:
             self._around.queue.after(after_s, self._read_from, effect.query)
         elif self.spark is not None:
             self.spark.queries[str(effect.query.id)] = effect.query
+
+    def _ask(self, question: Query) -> None:
+        """Once a record of it is written, and there is room for what it gets."""
+        if self.is_over or str(question.id) not in self.disk.installs:
+            return
+        found = self.disk.ask(question, retention_s=self._around.pace.retention_s)
+        if found is None:
+            self._around.queue.after(RETRY_S, self._ask, question)
+        else:
+            self._tell(self.node.asked, found)
 
     def alter(self, effect: do.Altered) -> None:
         self.disk.cube.settings[effect.query] = effect.settings

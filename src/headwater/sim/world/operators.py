@@ -17,6 +17,7 @@ from headwater.sim.query_kinds import (
     draw_states,
     draw_time,
 )
+from headwater.sim.question_kinds import draw_question, may_be_asked
 from headwater.sim.scenario import SLIDE_S_MIN, START_S, Scenario, draw_query, draw_trees
 from headwater.sim.transcript import Transcript
 from headwater.sim.world.keys import SimulatedSignatures
@@ -144,7 +145,7 @@ class Operators:
         pane = window.panes_of(first).start
         pane = pane if query.begin_pane is None else max(pane, query.begin_pane)
         is_over = query.ends_at is not None and pane >= query.ends_at
-        if query.ends or query.numbers is not None or is_over:
+        if query.asked is not None or query.ends or query.numbers is not None or is_over:
             return
         known = install.alters[-1].number if install.alters else 0
         alter = Alter(
@@ -158,6 +159,29 @@ class Operators:
         self.altered.add((str(query.id), *alter.order))
         at.command(self._sign(alter))
         self._transcript.count("settings were altered")
+
+    def ask_one(self, site: str, *, draw: float) -> None:
+        """A question about a stream that is known at ``site``, which takes it."""
+        at = self._sites[site]
+        if not self._may_command(at):
+            return
+        random = Random(f"question {self._scenario.seed} {draw}")
+        streams = [one.query for one in at.disk.installs.values() if may_be_asked(one.query)]
+        if not streams:
+            return
+        stream = random.choice(sorted(streams, key=lambda one: str(one.id)))
+        counter, now_s = at.next_number(), self._clock_s(at)
+        question = draw_question(
+            random,
+            stream,
+            QueryId(f"ask_{counter}_{site}", site, counter),
+            root=self._scenario.roster.home,
+            now_s=now_s,
+            wall_s=at.clock.wall_s(),
+        )
+        if question is not None:
+            self._transcript.count("a question was asked")
+            self.install(question)
 
     def remove_one(self, site: str, *, draw: float) -> None:
         at = self._sites[site]

@@ -325,10 +325,12 @@ class World:
         end = EndCheck(self.checkers, self.sites, self.scenario)
         end.commands_agree()
         end.commands_are_operators(self._operators)
+        end.questions_are_over()
         end.hosts_are_left()
         end.lies_have_liars(self.transcript)
         for install in self.sites["s0"].disk.installs.values():
-            end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
+            if install.query.asked is None:
+                end.query_settled(install.query, until_s=START_S + self.scenario.faults_until_s)
         self.transcript.counts["a message was lost on a link"] += self.network.lost_count
         self.transcript.counts["a budget held something back"] += self.network.held_count
         self.transcript.counts["a query's budget held it back"] += self._budgets.held_queries

@@ -14,6 +14,13 @@ from headwater.plan import durations, timestamps
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.statements import Option
 
+NOT_BUILT = {
+    "shed": "sites leave nothing out of what they read: what can't be read in time is read late, "
+    "and revises. Ask for less with `fidelity`, or take fewer cores with `[host]` in agent.toml",
+    "recover": "a site goes on after a crash where it stopped, and leaves no gap",
+}
+"""Options that one may look for, and what happens in their place."""
+
 
 class Options:
     """The options of one statement, to be read by name."""
@@ -26,6 +33,9 @@ class Options:
         self._offset = offset
         self._by_name: dict[str, Option] = {}
         for option in options:
+            if option.name in NOT_BUILT and option.name not in known:
+                text_of = f"no option `{option.name}` in this version: {NOT_BUILT[option.name]}"
+                raise refusal(text, option.offset, text_of)
             if option.name not in known:
                 raise refusal(
                     text,

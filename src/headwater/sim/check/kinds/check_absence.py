@@ -27,11 +27,15 @@ class AbsenceCheck:
         self._now_s = now_s
         self._said_s: dict[tuple[int, int], float] = {}
         """(speaker, lost) -> when it was said last, in true time."""
+        self._seen: set[tuple[str, int, float]] = set()
+        """(query, speaker, the root's clock as the speaker took it) of what was said."""
 
     def said(self, site: SimulatedSite, message: AbsenceMessage) -> None:
         absence = message.absence
-        if absence.speaker != site.truth.ordinal:
-            return
+        said = (absence.query, absence.speaker, absence.clock_s)
+        if absence.speaker != site.truth.ordinal or said in self._seen:
+            return  # what it has said may lead back to it, and on from there
+        self._seen.add(said)
         assert site.node is not None, "somebody speaks"
         up = {self._ordinals[name] for name in site.node.peer.linked()}
         if not up.isdisjoint(absence.lost):

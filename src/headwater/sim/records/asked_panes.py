@@ -1,0 +1,102 @@
+"""What a simulated cube gives questions: panes of a stream, also those that its root is done with.
+
+A pane that the root is done with stays for a retention, and then goes without a trace, but for the
+pane from which on nothing has gone. So an empty pane and one that went look alike here, as they do
+in an agent's cube, and what is said of them is told from that number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headwater.algebra.sets import ranges
+from headwater.algebra.words.site_state import FOREVER, Declined, Reason
+from headwater.edge.record import EdgeRecord
+from headwater.edge.take_asked import Asked
+from headwater.plan.query import Query
+from headwater.sim.records.pane_disk import PaneDisk, Records
+
+
+class AskedPanes:
+    """Of one cube, in one incarnation."""
+
+    def __init__(self, nothing: Records) -> None:
+        self._nothing = nothing
+        self._done: dict[str, dict[int, PaneDisk]] = {}
+        self._kept_from: dict[str, int] = {}
+
+    def keep(self, query: str, pane: int, at: PaneDisk) -> None:
+        """The root is done with it."""
+        self._done.setdefault(query, {})[pane] = at
+
+    def forget(self, query: str) -> None:
+        self._done.pop(query, None)
+        self._kept_from.pop(query, None)
+
+    def let_go(self, query: str, *, before_s: float) -> int:
+        """What was last written before; how many panes."""
+        done = self._done.get(query, {})
+        gone = [pane for pane, at in done.items() if at.written_s < before_s]
+        for pane in gone:
+            del done[pane]
+            self._kept_from[query] = max(self._kept_from.get(query, pane), pane + 1)
+        return len(gone)
+
+    def asked(
+        self, question: Query, stream: Query, record: EdgeRecord, held: Mapping[int, PaneDisk]
+    ) -> tuple[Asked, dict[int, Records]]:
+        """What the cube has for the question, and the rows by pane of the question."""
+        panes = {**self._done.get(str(stream.id), {}), **held}
+        kept_from = self._kept_from.get(str(stream.id), -FOREVER)
+        declined: list[Declined] = []
+        damaged: list[tuple[int, int]] = []
+        rows: dict[int, Records] = {}
+        flaws = ranges.union(record.flawed, record.damaged)
+        for pane in panes_asked(question):
+            own = stream_panes(pane, question, stream)
+            lacks = (_why_lacking(one, record, kept_from, one in panes) for one in own)
+            why = next((one for one in lacks if one is not None), None)
+            if why is not None:
+                declined.append(Declined(first=pane, last=pane, reason=why))
+                continue
+            if ranges.intersects(flaws, ((own[0], own[-1]),)):
+                damaged.append((pane, pane))
+            found = self._merged([panes[one] for one in own if one in panes])
+            if found.once or found.twice:
+                rows[pane] = found
+        counts = tuple((pane, len(found)) for pane, found in sorted(rows.items()))
+        asked = Asked(
+            str(question.id), counts, tuple(declined), ranges.normal(damaged), "from the cube"
+        )
+        return asked, rows
+
+    def _merged(self, panes: list[PaneDisk]) -> Any:
+        found = self._nothing
+        for at in panes:
+            for rows in (*at.updates, at.waiting, *([] if at.rest is None else [at.rest])):
+                found = found.merge(rows)
+        return found
+
+
+def panes_asked(question: Query) -> range:
+    assert question.begin_pane is not None, "a question has a begin"
+    assert question.ends_at is not None, "and an end"
+    return range(question.begin_pane, question.ends_at)
+
+
+def stream_panes(pane: int, question: Query, stream: Query) -> range:
+    """Of one of the question's."""
+    first = stream.window.pane_at(question.window.pane_start_us(pane))
+    return range(first, first + question.window.pane_us // stream.window.pane_us)
+
+
+def _why_lacking(pane: int, record: EdgeRecord, kept_from: int, is_there: bool) -> Reason | None:
+    for one in record.declined:
+        if one.first <= pane <= one.last:
+            return one.reason
+    if record.first_pane is None or pane < record.first_pane:
+        return Reason.NOT_INSTALLED
+    if pane >= record.closed_through:
+        return Reason.NOT_CLOSED
+    return Reason.EXPIRED if pane < kept_from and not is_there else None
