@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import statistics
 import tempfile
 import time
@@ -44,6 +45,10 @@ PAST_S = 5 * 3600
 WAIT_S_MAX = 400.0
 RUNS = 2
 IDLE_S = 5.0
+ROWS_READ = re.compile(r"with (\d+) rows")
+"""As the site says it in its remark."""
+LOOK_EVERY_S = 0.1
+"""A look for the answer reads the results, and counts as what answers take."""
 SOURCE = """CREATE SOURCE requests (at TIMESTAMP, domain STRING, status INT, bytes BIGINT)
 WITH (format = 'csv', path = '*.csv*', time = 'at');
 """
@@ -51,6 +56,19 @@ STREAM = """CREATE STREAM hits WITH (begin = '4 hours ago') AS
 SELECT domain, status, count(*) AS n, sum(bytes) AS b FROM requests
 GROUP BY window(at, '1 minute'), domain, status;
 """
+ESTIMATED = (
+    ("SELECT count(*) AS n FROM requests", 10),
+    ("SELECT count(*) AS n FROM requests", 60),
+    ("SELECT sum(bytes) AS b FROM requests", 200),
+    ("SELECT domain, count(*) AS n FROM requests GROUP BY domain", 30),
+    ("SELECT domain, status, sum(bytes) AS b FROM requests GROUP BY domain, status", 120),
+    ("SELECT status, count(*) AS n FROM requests GROUP BY status", 90),
+    ("SELECT count(*) AS n FROM requests WHERE domain = 'd9'", 180),
+    ("SELECT domain, sum(bytes) AS b FROM requests WHERE status >= 400 GROUP BY domain", 60),
+    ("SELECT count(*) AS n FROM requests GROUP BY window(at, '10 minutes')", 200),
+    ("SELECT status, sum(bytes) AS b FROM requests GROUP BY window(at, '1 hour'), status", 180),
+)
+"""Each with how many minutes it is about."""
 QUESTIONS = {
     "one domain": "SELECT status, count(*) AS n FROM requests WHERE domain = 'd7' GROUP BY status",
     "all domains": "SELECT domain, sum(bytes) AS b FROM requests GROUP BY domain",
@@ -144,8 +162,39 @@ async def compare(running: RunningSpark, directory: Path) -> None:
         idle = (asker.cpu_s() - before_s) / IDLE_S
         for name, select in QUESTIONS.items():
             await _compare(runtime, asker, name, select, idle)
+        await estimate_all(runtime, asker)
     finally:
         await federation.stop()
+
+
+async def estimate_all(runtime: SiteRuntime, asker: Asker) -> None:
+    """Rows that are read, and seconds, as they were told before and as they were."""
+    offs: dict[str, list[float]] = {"rows": [], "seconds": []}
+    to_us = int(time.time() - 600) * 1_000_000 // 600_000_000 * 600_000_000
+    for number, (select, minutes) in enumerate(ESTIMATED):
+        request = AskRequest(
+            select=select,
+            name=f"ask_estimated_{number}",
+            from_us=to_us - minutes * 60_000_000,
+            to_us=to_us,
+        )
+        prepared = prepared_ask(runtime, request)
+        query = query_in(prepared.question)[0]
+        assert prepared.estimate is not None, "the stream has it"
+        counted = query_in(prepared.estimate)[0]
+        answer, _, _ = await asker.ask(counted)
+        told = estimate_of(answer, Question(query, counted, 1, prepared))
+        answer, _, took_s = await asker.ask(query)
+        (read,) = map(int, ROWS_READ.findall(answer.header["remarks"][0]["text"]))
+        offs["rows"].append(told.rows / read)
+        offs["seconds"].append(told.seconds / took_s)
+    for what, found in offs.items():
+        good = sum(0.5 <= one <= 2.0 for one in found)
+        print(
+            f"estimated {what}: {good} of {len(found)} within a factor of 2; told / measured "
+            + ", ".join(f"{one:.2f}" for one in found),
+            flush=True,
+        )
 
 
 async def _compare(runtime: SiteRuntime, asker: Asker, name: str, select: str, idle: float) -> None:
@@ -191,7 +240,7 @@ async def until(is_so: Callable[[], object], what: str) -> None:
     while not is_so():
         if time.monotonic() > end_s:
             raise TimeoutError(f"{what} did not come within {WAIT_S_MAX:.0f} s")
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(LOOK_EVERY_S)
 
 
 def main() -> None:

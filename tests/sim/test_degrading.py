@@ -18,9 +18,11 @@ from headwater.algebra.remainders.tolerance import (
     ToleratedColumn,
 )
 from headwater.algebra.rows.columns import Partial
+from headwater.algebra.top.steps import Rest
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.plan.query import Timing
 from headwater.plan.tree import Tree
+from headwater.root.said import top_book
 from headwater.root.said.envelope import Envelope
 from headwater.sim.faults.faults import Field, draw_faults
 from headwater.sim.scenario import START_S, Scenario, draw_scenario
@@ -133,16 +135,16 @@ COUNT = 2
 """Of nine groups, of which each has half as much as the one before."""
 
 
-def largest(finally_: Finally) -> Scenario:
+def largest(finally_: Finally, count: int = COUNT) -> Scenario:
     made = scenario(finally_)
     plan = Degradation(
-        (Operator(OperatorKind.TOP, (float(COUNT),), "n", text=f"top({COUNT}, n)"),),
+        (Operator(OperatorKind.TOP, (float(count),), "n", text=f"top({count}, n)"),),
         follows=finally_ is Finally.EXACT,
     )
     column = ToleratedColumn("n", "n", ErrorForm.TOTAL, 1.0)
     query = msgspec.structs.replace(
         made.first_query,
-        tolerance=Tolerance((column,), finally_, largest=Largest("n", COUNT)),
+        tolerance=Tolerance((column,), finally_, largest=Largest("n", count)),
         degradation=plan,
     )
     return msgspec.structs.replace(made, first_query=query)
@@ -191,3 +193,11 @@ def test_no_row_is_called_exact_that_is_not_whoever_fails_between_two_steps(seed
     faults = draw_faults(random, field)
     made = msgspec.structs.replace(made, faults=faults, end_s=260.0, pace=pace)
     assert envelopes(made)
+
+
+def test_a_root_that_takes_what_is_in_for_all_of_it_is_caught(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(top_book, "_rest", lambda requests, sites, largest, asked: Rest(sites, 0.0))
+    with pytest.raises(AssertionError, match="the first rows are exact"):
+        envelopes(largest(Finally.BOUNDED, count=5))

@@ -25,6 +25,8 @@ LEVELS_SHARE = 0.15
 BACKLOG_SHARE = 0.6
 """How many of these have a bound of what may wait."""
 COARSER = ((2,), (3,), (2, 4), (2, 6))
+LEVELS_MAX = 3
+"""Each is a query of its own, and links of some worlds carry two thousand bytes a second."""
 OTHER_SHARE = 0.6
 """Of those with levels, how many have such of a key as well."""
 OTHER = ((True, 0), (True, 0), (False, 1), (False, 2), (True, 1))
@@ -44,7 +46,7 @@ def draw_levels(random: Random, query: Query) -> tuple[Query, tuple[Query, ...]]
     shapes = [(times, Coarsening()) for times in random.choice(COARSER)]
     keys = query.program.keys
     if random.random() < OTHER_SHARE:
-        shapes, keys = _with_keys(random, shapes), LEVEL_KEYS
+        shapes, keys = _with_keys(random, shapes)[:LEVELS_MAX], LEVEL_KEYS
     query = msgspec.structs.replace(
         query,
         window=window,

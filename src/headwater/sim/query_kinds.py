@@ -71,6 +71,8 @@ ROUNDS_SHARE = 0.8
 """How many of those that may send keys before the close do so."""
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
+WIDER_RATES = (6_000.0, 12_000.0)
+"""Where a query has levels, each of which has states and acknowledgements of its own."""
 LINK_SHARE_SHARE = 0.15
 """How many queries have a weight, and a budget of their own."""
 QUERY_BYTES_PER_S = (3_000.0, 6_000.0)
@@ -272,8 +274,9 @@ def draw_rounds(random: Random, query: Query) -> Query:
 def draw_rate(random: Random, query: Query) -> float | None:
     """What links carry where keys leave early, which they do over slow ones, where what may wait is
     bounded, and where the largest groups are looked for."""
-    is_bounded = query.degrades is not None and query.degrades.bounds_backlog
-    is_slow = is_bounded or (query.tolerates is not None and query.tolerates.top is not None)
+    if query.degrades is not None and query.degrades.bounds_backlog:
+        return random.choice(WIDER_RATES)
+    is_slow = query.tolerates is not None and query.tolerates.top is not None
     return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
 
 

@@ -235,3 +235,13 @@ def test_the_short_form_says_so_where_not_all_of_them_are_sure(
     desk.pass_s(2.0)
     said = in_short(desk.root.newest(0).envelope.withheld)["uncertain"]
     assert [one.partition(" by ")[0] for one in said] == unsure
+
+
+def test_a_site_that_comes_later_is_asked_too() -> None:
+    desk = Desk()
+    desk.first(0, "aaaaabbbb", 0.0)
+    desk.pass_s(30.0)
+    assert desk.asked is None
+    desk.first(1, "cccccdddd", 4.0)
+    desk.pass_s(2 * EVERY_S)
+    assert desk.asked is not None

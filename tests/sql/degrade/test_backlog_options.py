@@ -10,6 +10,7 @@ from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.query import Query
 from headwater.sql.alter import settings_with
 from headwater.sql.compile import compile_statements
+from headwater.sql.write.explain import explain
 
 TIME = "degrade = 'coarsen(time, 5 s)'"
 
@@ -74,3 +75,12 @@ def test_whoever_has_written_it_it_is_more_than_nothing(name: str) -> None:
     plan = plan_of(TIME)
     wrong = Degradation(plan.operators, **{name: 0})
     assert f"{name}: wanted more than 0, got 0" in str(wrong.fault())
+
+
+def test_explain_says_when_it_happens() -> None:
+    (line,) = (
+        one
+        for one in explain(compiled(f"{TIME}, backlog_age = '60 s'")).splitlines()
+        if "oldest" in one
+    )
+    assert "where something waits for longer than 60 s, the oldest panes leave a site" in line

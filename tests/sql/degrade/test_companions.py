@@ -212,13 +212,33 @@ def test_levels_of_keys_are_left_and_come_back_by_settings() -> None:
         ("coarsen(url, length(url))", "wanted string, which `url` is, got int; write CAST"),
         ("coarsen(url, upper(url)), sample(url, 1/2)", "sample another key"),
         ("coarsen(url, no_such(url))", "always gives the same, got `no_such`"),
-        ("sample(url, 1/512)", "at most 8 levels of time, key and sample together"),
+        ("sample(url, 1/512)", "not below 1/256; got '1/512'"),
+        ("sample(url, 1/256), coarsen(time, 5 s)", "at most 8 levels of time, key and sample"),
     ],
 )
 def test_what_a_key_can_not_have_is_refused(degrade: str, why: str) -> None:
     with pytest.raises(QueryRefused, match="degrade") as caught:
         compiled(degrade=degrade)
     assert why in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["k", "K", "url"])
+def test_a_key_goes_by_what_select_calls_it_too(name: str) -> None:
+    queries = compile_statements(
+        f"{SOURCE} CREATE STREAM hits WITH (degrade = 'coarsen(k, upper({name}))') AS "
+        "SELECT url AS k, count(*) AS n FROM log GROUP BY window(ts, '1 second'), url;",
+        root="a",
+        installer="a",
+        next_counter=7,
+    )
+    assert [one.id.name for one in queries] == ["hits", "hits_by_coarser_url"]
+    assert "UPPER(url)" in queries[0].program.site_sql
+
+
+def test_what_slides_is_said_to_and_not_that_its_key_is_none() -> None:
+    with pytest.raises(QueryRefused, match="wanted windows of time that do not slide") as caught:
+        compiled(degrade="sample(url, 1/2)", length="10 seconds', '1 second")
+    assert "equal values" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", ["CAST(length(url) AS DOUBLE)", "site()"])

@@ -73,11 +73,13 @@ class CubeAnswer:
 
     def made(self) -> FoundPanes:
         waiting: list[tuple[int, pa.Table]] = []
+        byte_count = 0
         for pane, rows in self._merged():
             waiting.append((pane, rows))
-            if sum(one.nbytes for _, one in waiting) >= JOB_BYTES_MAX:
+            byte_count += rows.nbytes
+            if byte_count >= JOB_BYTES_MAX:
                 self._take(waiting)
-                waiting = []
+                waiting, byte_count = [], 0
         self._take(waiting)
         return self._found
 
@@ -117,15 +119,16 @@ class CubeAnswer:
         return (stretch for _, stretch in self._slice.between(first, last))
 
     def _merged_of(self, found: Iterable[pa.Table | None]) -> pa.Table | None:
-        merged, tables = self._stream_merger.none(), list[pa.Table]()
+        tables, byte_count = list[pa.Table](), 0
         for rows in found:
             if rows is None:
                 return None
             tables.append(rows)
-            if sum(one.nbytes for one in tables) >= MERGE_BYTES_MAX:
-                merged, tables = self._stream_merger.merge([merged, *tables]), []
+            byte_count += rows.nbytes
+            if byte_count >= MERGE_BYTES_MAX:
+                tables, byte_count = [self._stream_merger.merge(tables)], 0
                 self._check()
-        return self._stream_merger.merge([merged, *tables])
+        return self._stream_merger.merge(tables) if tables else self._stream_merger.none()
 
     def _take(self, waiting: list[tuple[int, pa.Table]]) -> None:
         """Rows of the stream, by pane, as rows of the question."""

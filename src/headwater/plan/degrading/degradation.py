@@ -115,6 +115,17 @@ class Degradation(msgspec.Struct, frozen=True):
     def bounds_backlog(self) -> bool:
         return self.backlog_bytes is not UNSET or self.backlog_age_s is not UNSET
 
+    def backlog_text(self) -> str:
+        """
+        >>> Degradation((), backlog_bytes=16_000_000, backlog_age_s=300.0).backlog_text()
+        'more than 16,000,000 bytes wait, or something for longer than 300 s'
+        """
+        size, age_s = self.backlog_bytes, self.backlog_age_s
+        told = [] if size is UNSET else [f"more than {size:,} bytes wait"]
+        if age_s is not UNSET:
+            told.append(f"something {'for' if told else 'waits for'} longer than {age_s:g} s")
+        return ", or ".join(told)
+
     def is_beyond(self, waiting_bytes: int, waited_s: float) -> bool:
         """Whether more waits than may."""
         is_much = self.backlog_bytes is not UNSET and waiting_bytes > self.backlog_bytes

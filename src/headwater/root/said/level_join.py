@@ -112,7 +112,7 @@ class LevelJoin:
         self._own = own
         self._finer = finer
 
-    def _series(self, window: int) -> list[Series]:
+    def series(self, window: int) -> list[Series]:
         """The level's own first."""
         (pane,) = self._own.windows.spec.panes_of(window)
         finer = (
@@ -128,7 +128,7 @@ class LevelJoin:
     def is_complete(self, window: int) -> bool:
         """Nothing more is awaited for a first answer: of each site some series has come to an end
         of its own."""
-        done = bitset.union(one.done for one in self._series(window))
+        done = bitset.union(one.done for one in self.series(window))
         return not self._own.table.expected & ~done
 
     def needs_from(self, books: Books) -> int:
@@ -160,7 +160,7 @@ class LevelJoin:
 
     def assess(self, window: int, known: Window | None, *, missing_max: int) -> Assessment:
         """What would be said of it now; held where what was published stands."""
-        series = self._series(window)
+        series = self.series(window)
         is_over = all(one.is_sealed for one in series)
         former = () if known is None or not known.revision else known.levels
         chosen = _best(series, former, is_over=is_over)

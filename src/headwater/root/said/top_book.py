@@ -93,6 +93,7 @@ class TopBook:
         entry = self._panes.setdefault(pane, _Pane())
         if entry is None:
             return
+        entry.is_over = entry.is_over and entry.begun_s is not None
         size = self._merger.size_bytes(rows)
         entry.parts.append((coverage.sites, rows))
         entry.size_bytes += size
@@ -144,12 +145,12 @@ class TopBook:
         if board is None or board.is_frozen:
             entry.is_over = True
             return False
-        rests = self._rests(pane, board)
+        rests, is_due = self._rests(pane, board), board.is_settled or self._is_answered(pane)
         if not rests:
-            entry.is_over = entry.begun_s is not None
+            entry.is_over = is_due  # until more comes, if it does
             return False
         if entry.begun_s is None:
-            if not (board.is_settled or self._is_answered(pane)):
+            if not is_due:
                 return False
             entry.begun_s = now_s
         every_s = self._config.ack_every_s

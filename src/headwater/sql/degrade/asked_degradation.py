@@ -15,6 +15,12 @@ from headwater.sql.read.error_option import read_finally
 from headwater.sql.read.options import Options
 from headwater.sql.tree.nodes import Node
 
+ONCE = {
+    OperatorKind.COARSEN_TIME: "all its lengths in one",
+    OperatorKind.SAMPLE: "the least share, which has all before it",
+}
+"""How an operator that is asked for twice is written."""
+
 
 def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degradation | UnsetType:
     """``is_timed``: its windows are of times. Raises ``QueryRefused`` with what can be had."""
@@ -31,7 +37,8 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
         if made.kind in [other.kind for other in operators]:
             raise options.refused(
                 "degrade",
-                f"`{one.text[:60]}`: `{made.kind}` occurs twice; write all its levels in one",
+                f"`{one.text[:60]}`: wanted `{made.kind}` once, got it twice; "
+                f"write {ONCE.get(made.kind, 'one of them')}",
             )
         operators.append(made)
     _check_sample(options, operators)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import LARGEST_MAX
+from headwater.plan.degrading.companion import LEVELS_MAX as STREAMS_MAX
 from headwater.plan.degrading.degradation import LEVELS_MAX, Operator, OperatorKind
 from headwater.plan.durations import duration_text, duration_us
 from headwater.sql.degrade.can_be_had import Degradable
@@ -71,7 +72,7 @@ def _coarsen_key(options: Options, asked: Asked, stream: Degradable) -> Operator
     except Exception as error:
         raise _refused(options, asked, stream, f"can't read '{asked.arguments[1][:60]}'") from error
     columns = {one.name.lower() for one in expression.find_all(exp.Column)}
-    if columns != {key.name.lower()}:
+    if columns not in ({key.name.lower()}, {asked.arguments[0].strip("`").lower()}):
         got = ", ".join(sorted(columns)) or "none"
         raise _refused(
             options,
@@ -120,7 +121,8 @@ def _threshold(options: Options, asked: Asked, stream: Degradable) -> Operator:
             asked,
             stream,
             f"`{column[:60]}` is no count or sum of values that are never negative, over groups "
-            "that are all shown: of nothing else sites know what an answer is off by without it",
+            "that are all shown: of nothing else sites know what an answer is off by without it"
+            + stream.left_out(),
         )
     if len(asked.arguments) != 2:
         raise _refused(options, asked, stream, f"wanted {OPERATORS['threshold']}")
@@ -135,14 +137,14 @@ def _sample(options: Options, asked: Asked, stream: Degradable) -> Operator:
     numerator, slash, below = text.partition("/")
     parts = int(below) if slash and below.isascii() and below.isdigit() and len(below) < 10 else 0
     count = parts.bit_length() - 1
-    is_power = numerator == "1" and parts > 1 and parts == 1 << count and count <= LEVELS_MAX
+    is_power = numerator == "1" and parts > 1 and parts == 1 << count and count <= STREAMS_MAX
     if len(asked.arguments) != 2 or not is_power:
         raise _refused(
             options,
             asked,
             stream,
             f"samples are halves of halves, down to a least share such as 1/16 and not below "
-            f"1/{1 << LEVELS_MAX}; got '{asked.arguments[1][:60]}'",
+            f"1/{1 << STREAMS_MAX}; got '{asked.arguments[1][:60]}'",
         )
     levels = [1.0 / (1 << n) for n in range(1, count + 1)]
     return _made(options, asked, stream, OperatorKind.SAMPLE, levels, key.name)
@@ -166,7 +168,7 @@ def _top(options: Options, asked: Asked, stream: Degradable) -> Operator:
             stream,
             f"`{column[:60]}` is no count or sum that is never negative, over groups that are all "
             "shown, with keys that are neither structs nor arrays, in windows that do not overlap, "
-            "and without states that grow",
+            "and without states that grow" + stream.left_out(),
         )
     return _made(options, asked, stream, OperatorKind.TOP, [float(count)], found)
 
@@ -194,14 +196,17 @@ def _key(options: Options, asked: Asked, stream: Degradable) -> Key:
         raise _refused(
             options, asked, stream, f"`{asked.arguments[0][:60]}` is no key that groups have"
         )
+    if not stream.has_level_windows:
+        why = "wanted windows of time that do not slide, one behind the other"
+        raise _refused(options, asked, stream, why)
     if not stream.has_levels(found):
+        place = "" if found.place is None else ", of the place where a record is"
         raise _refused(
             options,
             asked,
             stream,
-            f"`{found.name}` is {found.type}, computed of each record at its site; wanted a key of "
-            "integers, decimals, texts, days, times or truths, of which equal values are equal to "
-            "every function, in a stream of one root over windows of time that do not slide",
+            f"wanted a key of integers, decimals, texts, days, times or truths, of which equal "
+            f"values are equal to every function; got `{found.name}`, which is {found.type}{place}",
         )
     return found
 

@@ -34,10 +34,14 @@ class Degradable:
         self.is_timed = is_timed and self.group.sessions is None and not self.group.last_n
         has_rows = self.group.of_rows or bool(self.group.sets) or self.group.sessions is not None
         self.has_groups = bool(self.group.keys) and not has_rows and not self.group.last_n
-        is_chosen = self.shown.is_distinct or one(tree, Ranked) is not None
-        limit = isinstance(tree, Ordered) and tree.limit is not None
-        self.keeps_all = not is_chosen and not limit and self.shown.having is None
-        """No row of the answer is left out by values that may be off."""
+        left_out = {
+            "DISTINCT": self.shown.is_distinct,
+            "a rank": one(tree, Ranked) is not None,
+            "LIMIT": isinstance(tree, Ordered) and tree.limit is not None,
+            "HAVING": self.shown.having is not None,
+        }
+        self.choices = tuple(name for name, is_there in left_out.items() if is_there)
+        """What leaves rows of the answer out, by values that may be off."""
 
     @property
     def pane_us(self) -> int:
@@ -60,13 +64,12 @@ class Degradable:
 
     def lengths(self) -> list[int]:
         """Of coarse panes."""
-        is_tumbling = self.group.window.panes_per_window == 1
-        has_panes = self.is_timed and self.has_groups and is_tumbling
+        has_panes = self.has_groups and self.has_level_windows
         return list(coarse_lengths(self.pane_us)) if has_panes else []
 
     def thresholds(self) -> list[str]:
         """Columns that a threshold can go by: counts and sums that are never negative."""
-        if not self.has_groups or not self.keeps_all:
+        if not self.has_groups or self.choices:
             return []
         return [item.name for item in self.measured() if self.is_sum(item)]
 
@@ -83,11 +86,19 @@ class Degradable:
         is_added = error is not None and error.meaning is Meaning.ADDED
         return is_added and call is not None and not call.split.hidden and is_sure(call)
 
+    def left_out(self) -> str:
+        """To end a refusal with, where the rows that are shown are chosen."""
+        found = " and ".join(self.choices)
+        return f"; here {found} may leave groups out" if found else ""
+
+    @property
+    def has_level_windows(self) -> bool:
+        return self.is_timed and self.group.window.panes_per_window == 1
+
     def has_levels(self, key: Key) -> bool:
         """Whether it can be made coarser, or be sampled."""
         is_plain = key.type in PLAIN_TYPES or key.type.startswith("decimal")
-        is_tumbling = self.group.window.panes_per_window == 1
-        return self.is_timed and is_plain and key.place is None and is_tumbling
+        return self.has_level_windows and is_plain and key.place is None
 
     def names_of_keys(self) -> list[str]:
         keys = [key for _, key in self._keys() if self.has_levels(key)]

@@ -150,6 +150,8 @@ def _given_up(query: Query) -> Iterator[str]:
             f"  the root asks for what it needs of the others, so that the first {top.count} rows "
             f"by {top.column} are exact"
         )
+    if plan.bounds_backlog:
+        yield f"where {plan.backlog_text()}, the oldest panes leave a site as longer ones"
     follows = "follows when there is room" if plan.follows else "stays at the site"
     yield f"takes it back when there is room again; what was not sent {follows}"
 
