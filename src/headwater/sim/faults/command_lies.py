@@ -17,6 +17,7 @@ from headwater.overlay.messages import AlterMessage, CommandMessage, CommandsKno
 from headwater.plan.altered.settings import Settings
 from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.query import QueryId
+from headwater.plan.questions.ask import NAMED
 from headwater.sim.world.keys import OPERATOR, SimulatedSignatures
 
 HEARD_MAX = 64
@@ -71,8 +72,9 @@ class CommandLies:
         if known is None:
             return None
         number = self._random.choice((7, 1 << 30))
+        prefix = "" if known.query.asked is None else NAMED
         query = msgspec.structs.replace(
-            known.query, id=QueryId(f"evil{number}", self._site, number), root=self._site
+            known.query, id=QueryId(f"{prefix}evil{number}", self._site, number), root=self._site
         )
         install = msgspec.structs.replace(known, query=query, operator=OPERATOR, plan_version=0)
         signed = self._signatures.sign_plan(install)
