@@ -367,10 +367,17 @@ class Life:
         failed = None
         if self._around.random.random() < self._around.pace.answer_fails_share:
             failed = "executor lost"
+        elif not self._has_pieces(answer):
+            failed = "a query that it is made of was removed"
         else:
             self._store_answer(answer)
         self.node.answered(answer, now_s=self._clock.now_s(), failed=failed)
         self.work()
+
+    def _has_pieces(self, answer: do.Answer) -> bool:
+        """Of a level the ledgers of all queries that its windows are made of."""
+        made_of = {one.query for request in answer.requests for one in request.pieces}
+        return made_of <= self.disk.ledgers.keys()
 
     def _store_answer(self, answer: do.Answer) -> None:
         ledger = self.disk.ledgers[answer.query]
