@@ -228,3 +228,16 @@ def test_a_root_that_wants_what_may_be_under_way_gets_it_once() -> None:
 
     assert wish(2, sent_s + 5.0) == []
     assert wish(3, sent_s + life_s + 1.0) == [1], "nothing may be under way any more"
+
+
+def test_a_spare_under_way_is_no_reason_to_send_nothing_for_a_root_that_wants_it_again() -> None:
+    """Whoever repairs what is listed as lacking would else never send what is disputed."""
+    site = desk()
+    read(site, range(2))
+    site.take_said()
+    late_s = 25.0 + EdgeConfig().summary_life_s + 1.0
+    site.hear(ack(2, held=((0, 0),)), now_s=late_s)
+    assert said(site) == [1], "a spare of what is lacking"
+    wanting = msgspec.structs.replace(ack(3, listed=()), wanted=(PaneHeld(1, 1 << ORDINAL),))
+    site.hear(wanting, now_s=late_s + 1.0)
+    assert said(site) == [1]

@@ -253,9 +253,11 @@ def _hear_wanted(
 
 
 def _is_under_way(book: PaneBook, pane: int, *, since_s: float) -> bool:
-    """Some of it is to leave, or has left since then."""
+    """Some of it is to leave, or has left since then and was no spare."""
+    if book.unsent_of(pane):
+        return True
     left_s = book.flights.get(pane, {}).values()
-    return bool(book.unsent_of(pane)) or any(at_s > since_s for at_s in left_s)
+    return pane not in book.repaired and any(at_s > since_s for at_s in left_s)
 
 
 def _ask_all(state: QueryState, pane: int) -> None:

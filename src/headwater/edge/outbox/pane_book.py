@@ -70,6 +70,8 @@ class PaneBook:
         """Pane -> update -> when it was sent; acknowledged ones are gone."""
         self.repairs: dict[int, set[int]] = {}
         """Pane -> updates that the root has asked for again."""
+        self.repaired: dict[int, None] = {}
+        """Panes of which spares have been sent: what is under way of them is no first copy."""
         self.doubtful = IntervalSet()
         """Empty closes of which it isn't known whether the root has them: see ``apply_ack``."""
         self.doubtful_s = LONG_AGO_S
@@ -291,6 +293,7 @@ class PaneBook:
     def take_repair(self, pane: int, *, now_s: float) -> list[int]:
         updates = sorted(self.repairs.pop(pane, ()))
         self.fly(pane, updates, now_s=now_s)
+        self.repaired[pane] = None
         return updates
 
     def land(self, pane: int, update: int) -> None:
@@ -391,7 +394,7 @@ class PaneBook:
             heapify(self._expiry)
 
     def _books(self) -> tuple[dict[int, Any], ...]:
-        known = (self.late, self.fresh, self._backlog, self.flights, self.repairs)
+        known = (self.late, self.fresh, self._backlog, self.flights, self.repairs, self.repaired)
         more = (self.withheld, self.owing, self.early, self.cutting, self.following)
         counts = self._counts, self._first_closes, self._bytes, self._written
         return (*known, *more, *counts)

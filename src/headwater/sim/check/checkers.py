@@ -175,7 +175,6 @@ class Checkers:
         self._time.published(check.query, answer)
         for request in answer.requests:
             check.count(request, self._transcript)
-            self._absence.published(site, answer.query, request)
             if check.query.wants_past:
                 self._past.published(check.query, request, rows[request.window])
             shown = held = rows[request.window]
@@ -337,6 +336,7 @@ class Checkers:
 
     def _answering_begins(self, site: SimulatedSite, answer: do.Answer) -> None:
         self._answering.add((site.name, site.life_count, answer.query))
+        self._absence.answering(site, answer)
 
     def _installed(self, site: SimulatedSite, effect: do.Installed) -> None:
         if effect.is_new:
