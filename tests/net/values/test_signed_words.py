@@ -8,10 +8,11 @@ from cryptography.hazmat.primitives.asymmetric import utils
 from pane_kit import make_query
 
 from headwater.algebra.top.request import TopRequest
-from headwater.algebra.words.absence import Absence
+from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
+from headwater.errors import WireError
 from headwater.net.identity.signing import (
     VERIFIED_MAX,
     KeySignatures,
@@ -75,6 +76,22 @@ def test_whom_a_parent_has_lost_is_its_own_word_as_it_travels(keys: Any) -> None
     assert not bravo.is_absence_of("alpha", ABSENCE)
     proof = alpha.sign_state(STATE).proof
     assert not bravo.is_absence_of("alpha", msgspec.structs.replace(ABSENCE, proof=proof))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lost": (4, 3)},
+        {"guests": (7, 7)},
+        {"lost": tuple(range(LOST_MAX + 1))},
+        {"guests": tuple(range(LOST_MAX + 1))},
+    ],
+)
+def test_sites_of_a_word_of_absence_rise_and_are_not_too_many(keys: Any, change: Any) -> None:
+    alpha, codec = signer(keys, "alpha"), Codec(lambda query: None)
+    word = alpha.sign_absence(msgspec.structs.replace(ABSENCE, **change))
+    with pytest.raises(WireError):
+        codec.decode(codec.encode(AbsenceMessage(word)), delay_s=0.0)
 
 
 def test_a_signature_of_one_kind_of_word_passes_for_no_other(keys: Any) -> None:
