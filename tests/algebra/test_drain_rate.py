@@ -76,3 +76,14 @@ def test_bytes_enough_or_time_enough_show_it() -> None:
     stuck = DrainRate().changed(2_000, now_s=1.0).changed(-1_000, now_s=1.01)
     assert stuck.shown_bytes_per_s(now_s=1.01) is None
     assert stuck.shown_bytes_per_s(now_s=2.0) == pytest.approx(1_000)
+
+
+def test_what_waits_for_its_own_budget_tells_nothing_of_the_link() -> None:
+    rate = DrainRate().changed(20_000, now_s=0.0)
+    for now_s in range(20):
+        rate = rate.changed(-1_000, now_s=now_s).holding(rate.queued_bytes - 1_000, now_s=now_s)
+    assert rate.queued_bytes == 0
+    assert rate.busy_s == 0.0
+    rate = rate.holding(0, now_s=20.0).changed(5_000, now_s=20.0)
+    assert rate.changed(-5_000, now_s=25.0).busy_s == pytest.approx(5.0), "the link's own time"
+    assert rate.holding(5_000, now_s=20.0).emptied().held_bytes == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from headwater.cli.commands.operator_commands import alter
 from headwater.errors import QueryRefused
 from headwater.sql.alter import ALTERABLE, NOT_ALTERABLE, check_alterable, merged_options, text_with
 from headwater.sql.alter_statement import read_settings, split_alters
@@ -16,6 +17,11 @@ def test_each_option_of_a_stream_can_be_altered_or_says_why_not() -> None:
     for name in NOT_ALTERABLE:
         with pytest.raises(QueryRefused, match=r"can't change while a stream runs: .*; install a"):
             check_alterable(read_settings(f"{name} = 'x'"))
+
+
+def test_the_help_of_the_command_names_each_of_them() -> None:
+    said = (alter.__doc__ or "").partition("\n\n")[0].replace(",", " ").replace(".", " ").split()
+    assert set(ALTERABLE) <= set(said)
 
 
 @pytest.mark.parametrize(

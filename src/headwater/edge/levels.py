@@ -68,6 +68,11 @@ class Levels:
                 found[level.step] = other
         self.companions = found
 
+    @property
+    def stay(self) -> bool:
+        """What they stand for never follows."""
+        return any(map(_stays, self.companions.values()))
+
     def set_step(self, step: int) -> None:
         """A step of the query's whole list, of which the levels are a part."""
         level = _level_at(self._full.query, step)

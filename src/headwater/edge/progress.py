@@ -24,7 +24,9 @@ class Backlog(msgspec.Struct, frozen=True):
     waited_s: float = 0.0
     """The oldest of them."""
     deferred: int = 0
-    """Panes that a level stands for, and that follow."""
+    """Panes that a level stands for."""
+    follow: bool = True
+    """These do, when all else is through; else they are declined when the level has been made."""
     rolled_up: int = 0
     """Panes of levels that were made of it, in this life."""
 
@@ -67,6 +69,7 @@ def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgePro
             waiting_bytes(state),
             0.0 if now_s is None else oldest_waited_s(state, now_s),
             ranges.count(state.record.deferred),
+            not edge.levels.stay,
             edge.levels.roll_ups.count,
         ),
     )

@@ -67,6 +67,8 @@ def test_viewers_ask_where_the_policy_of_a_site_says_so(duty: Duty) -> None:
     said = objection(question, other, duty=duty, who="viewer/walter")
     assert said is not None
     assert "does not let walter ask stream 'pages'" in said
+    said = objection(question, other, OperatorRights("walter"), duty=duty, who="viewer/walter")
+    assert said is not None, "what operators of the name may is not theirs"
     assert objection(question, OperatorRights("viewer/*"), who="viewer/walter") is not None
 
 

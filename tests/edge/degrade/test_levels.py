@@ -78,6 +78,13 @@ def test_the_level_leaves_in_the_place_of_the_panes_that_lie_in_it(tmp_path: Pat
     assert site.states[QUERY].deferred == ((102, 104),)
 
 
+@pytest.mark.parametrize("stays", [False, True])
+def test_people_hear_whether_what_is_deferred_follows(tmp_path: Path, *, stays: bool) -> None:
+    site = with_rows(at_level(tmp_path, stays=stays))
+    (told,) = (one.backlog for one in site.edge.progress() if one.query == QUERY)
+    assert told.follow is not stays
+
+
 def test_the_root_hears_of_a_pane_of_a_level_by_its_count_first(tmp_path: Path) -> None:
     site = with_rows(at_level(tmp_path))
     site.poll(1_053.0)

@@ -8,16 +8,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import pytest
 from edge_site import FULL, LevelSite
 from store_kit import QUERY, SOURCE, counts_of
 
 from headwater.algebra.panes import MICROS
+from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.summary import Lane
+from headwater.algebra.windows.coarsening import Coarsening
+from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.site_state import Declined, Reason
+from headwater.edge.outputs import RollUp
+from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 
@@ -189,3 +196,87 @@ def test_nothing_is_rolled_up_that_the_level_has_sealed(tmp_path: Path) -> None:
         site.poll(float(now_s))
     assert site.record(site.level).sealed_through > 34
     assert ranges_of(site) == ()
+
+
+Change = Callable[[QueryState, QueryState], object]
+"""Of the full query and of the level."""
+REST = (Remainder(1.0, 1.0, 1),)
+
+
+def rolled_up_after(directory: Path, change: Change) -> tuple[tuple[int, int], ...]:
+    """What the level has taken where something has changed before the last of its panes closed."""
+    site = waiting(directory, now_s=1_043.0)
+    change(*(site.edge._edges[str(one.id)].state for one in (site.full, site.level)))
+    site.read((104, "a", 1), now_s=1_053.0)
+    site.poll(1_053.5)
+    later(site, 1_054.0)
+    return ranges_of(site)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda full, level: full.damage(103, 103),
+        lambda full, level: full.decline(103, 103, Reason.FAILED),
+        lambda full, level: full.unwanted.add(103, 103),
+        lambda full, level: full.book.withheld.update({102: (1, REST)}),
+        lambda full, level: full.book.flights.update({102: {2: 1_050.0}}),
+        lambda full, level: level.damage(34, 34),
+        lambda full, level: level.change(News.RECORD, awaits_greeting=True),
+        lambda full, level: setattr(level, "query", _coarser(level)),
+    ],
+    ids=[
+        "damaged",
+        "declined",
+        "unwanted",
+        "kept back",
+        "under way",
+        "damaged at the level",
+        "the level is not greeted",
+        "another key",
+    ],
+)
+def test_what_is_not_whole_unsent_and_wanted_is_not_rolled_up(
+    tmp_path: Path, change: Change
+) -> None:
+    assert rolled_up_after(tmp_path, change) == ()
+
+
+def _coarser(level: QueryState) -> object:
+    of = msgspec.structs.replace(level.query.stands_for, coarsening=Coarsening("page", "site"))
+    return msgspec.structs.replace(level.query, companion=of)
+
+
+def test_damage_beside_them_is_none_of_theirs(tmp_path: Path) -> None:
+    assert rolled_up_after(tmp_path, lambda full, level: full.damage(105, 105)) == ((34, 34),)
+
+
+def test_both_records_and_all_rows_are_written_at_once_also_if_it_is_written_twice(
+    tmp_path: Path,
+) -> None:
+    site = waiting(tmp_path, now_s=1_043.0)
+    user, level = site.user, str(site.level.id)
+    user.commit((103, "late", 7))  # it is in no update yet
+    full = msgspec.structs.replace(site.record(site.full), deferred=((102, 104),))
+    of_level = msgspec.structs.replace(site.record(site.level), taken=((34, 34),))
+    roll = RollUp(QUERY, level, 34, (102, 103, 104), full, of_level)
+    for _ in range(2):
+        user.cube.write([roll])
+        user.reopen()
+    assert site.record(site.full).deferred == ((102, 104),)
+    assert site.record(site.level).taken == ((34, 34),)
+    user.make_updates(34, query=level)
+    assert counts_of(user.cube.rows(level, 34, ((1, 1),))) == {"a": 1, "b": 102, "late": 7}
+
+
+def test_a_root_that_has_lost_all_is_not_sent_the_fine_ones_beside_the_level(
+    tmp_path: Path,
+) -> None:
+    site = waiting(tmp_path, now_s=1_063.0)
+    site.room = 1 << 20
+    for life in (9, 10):
+        head = Acknowledgement(QUERY, life, 1, done_through=100)
+        site.edge.receive_ack(head, now_s=1_064.0 + life)
+        later(site, 1_064.5 + life, count=20)
+    assert 34 in site.sent(site.level)
+    assert not {102, 103, 104} & set(site.sent())

@@ -105,3 +105,26 @@ def test_a_new_connection_begins_with_what_the_last_one_had_shown() -> None:
         assert told[-1].queued_bytes_max == CHUNK_BYTES
 
     run(test)
+
+
+def test_what_waits_for_its_own_budget_takes_no_room_and_shows_no_rate() -> None:
+    async def test() -> None:
+        told, queued = list[LinkLoad](), [0, 0]
+        meter = LoadMeter(
+            lambda: sum(queued), told.append, queue_s_max=2.0, held_bytes=lambda: queued[1]
+        )
+        queued[1] = 30_000
+        meter.changed(put_bytes=30_000)
+        await a_turn()
+        assert [(load.queued_bytes, load.bytes_per_s) for load in told] == [(0, None)]
+        queued[0] = 20_000
+        meter.changed(put_bytes=20_000)
+        await a_turn()
+        assert told[-1].queued_bytes == 20_000
+        queued[0] = 0
+        meter.changed()
+        await a_turn()
+        assert told[-1].queued_bytes == 0
+        assert meter.rate.queued_bytes == 30_000
+
+    run(test)

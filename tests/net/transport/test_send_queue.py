@@ -191,3 +191,16 @@ def test_what_is_sent_is_counted_by_query_and_class() -> None:
     assert told[""].spent_bytes == {"live": one}
     spending.shares.forget("known")
     assert list(spending.spent(CLASS_OF, now_s=0.0)) == [""]
+
+
+def test_what_waits_for_a_budget_is_told_from_what_waits_for_the_link() -> None:
+    queue = _shared_queue(_spending(slow=LinkShare(1.0, 10_000.0), free=LinkShare()))
+    queue.put(LIVE, bytes(2_000), "free", now_s=0.0, query="free")
+    for _ in range(20):
+        queue.put(LIVE, bytes(1_000), "slow", now_s=0.0, query="slow")
+    assert queue.held_bytes(now_s=0.0) == 0, "the budget has been saved up"
+    _by_query(queue, 1 << 30)
+    assert queue.held_bytes(now_s=0.0) == queue.queued_bytes > 10_000
+    queue.put(LIVE, bytes(2_000), "free", now_s=0.0, query="free")
+    assert queue.held_bytes(now_s=0.0) == queue.queued_bytes - 2_000
+    assert queue.held_bytes(now_s=9.0) == 0

@@ -1,11 +1,14 @@
 """Silence is told apart from slowness, and distance is measured without a common clock."""
 
+import msgspec
 import pytest
 
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.links.link import Link
 from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.query_shares import QueryShares
 from headwater.overlay.messages import BeatContent
+from headwater.plan.altered.link_share import LinkShare
 
 WORD = BeatContent(0)
 CONFIG = OverlayConfig()
@@ -96,3 +99,14 @@ def test_a_queue_that_takes_its_time_holds_up_and_sends_nobody_on_a_detour(link)
     assert link.load(LinkLoad(10_000), now_s=1.0), "there is room again"
     link.load(LinkLoad(CONFIG.link_queue_bytes_max), now_s=1.0)
     assert not link.is_open
+
+
+def test_no_marker_goes_behind_what_may_wait_for_its_own_budget():
+    shares = QueryShares()
+    shares.know("slow", LinkShare(1.0, 1_000.0), ())
+    shares.know("free", LinkShare(), ())
+    link = Link("b", CONFIG, shares)
+    link.up(now_s=0.0)
+    link.receive(msgspec.structs.replace(link.beat(WORD, now_s=0.0), marker=0), now_s=0.0)
+    assert link.hand_over("slow", 100_000, now_s=1.0) is None
+    assert link.hand_over("free", 100_000, now_s=1.0) is not None

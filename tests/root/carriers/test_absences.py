@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from pane_kit import RootDesk, make_query, make_roster, state, whole
+from pane_kit import RootDesk, make_query, make_roster, part, state, whole
 
 from headwater.algebra.demand import Demand
 from headwater.algebra.sets import bitset
@@ -84,6 +84,17 @@ def test_the_newest_word_of_a_parent_counts_whatever_comes_late() -> None:
     assert book.absent() == 0
 
 
+def test_a_copy_of_a_word_is_no_news() -> None:
+    book = absences(word(0, 2, at_s=50.0), now_s=50.0)
+    book.has_news = False
+    book.hear(word(0, 2, at_s=50.0), now_s=50.5)
+    assert not book.has_news
+
+
+def test_who_has_no_parents_is_absent_whoever_says_so() -> None:
+    assert absences(word(0, 0, 9, at_s=50.0), now_s=50.0).absent() == 0
+
+
 # At a root
 
 
@@ -133,6 +144,46 @@ def test_a_window_that_has_not_ended_is_waited_for() -> None:
     root.work(now_s=12.0)
     assert root.published == {}, "said before its end"
     tell(root, 2, now_s=12.5)
+    assert root.newest(0).envelope.trigger is Trigger.HOPELESS
+
+
+@pytest.mark.parametrize("by", ["a summary", "a state"])
+def test_who_is_heard_after_the_word_is_waited_for(by: str) -> None:
+    """A summary of another pane, or a state, whichever way it came."""
+    root = desk()
+    some(root, 0)
+    tell(root, 2, now_s=13.0)
+    if by == "a state":
+        root.hear(state(root.query, 2, of=LIFE, number=2), now_s=13.5)
+    else:
+        root.receive(whole(root.query, 1, 2, [2], of=LIFE), now_s=13.5)
+    some(root, 1, now_s=14.0)
+    assert 0 not in root.published
+
+
+def test_a_word_that_has_lapsed_without_another_shortens_nothing() -> None:
+    root = desk(deadline_s=60.0)
+    some(root, 0)
+    tell(root, 2, now_s=13.0)
+    some(root, 1, now_s=13.5 + LIFE_S)
+    assert root.published == {}
+
+
+def test_a_word_from_before_the_end_shortens_nothing_whatever_comes_after_it() -> None:
+    root = desk()
+    some(root, 0, now_s=8.0)
+    tell(root, 2, now_s=9.0)
+    some(root, 1, now_s=12.0)
+    assert root.published == {}
+
+
+def test_of_those_that_are_absent_what_is_owed_counts_for_no_demand() -> None:
+    """It has closed the pane and what it said of it is on its way, or would be."""
+    root = desk(demand=Demand(panes=100_000, sites=100_000))
+    some(root, 0, 1)
+    owed = part(root.query, 0, 2, [2], of=LIFE, updates=((2, 2),), closed_at=2)
+    root.receive(owed, now_s=12.5)
+    tell(root, 2, now_s=13.0)
     assert root.newest(0).envelope.trigger is Trigger.HOPELESS
 
 

@@ -15,7 +15,9 @@ from pane_kit import FULL, RootDesk, level_of, make_roster, part, state, whole
 
 from headwater.algebra.words.site_state import Declined, PaneState, Reason
 from headwater.plan.query import Query
+from headwater.root.said.awaited import awaited_window
 from headwater.root.said.envelope import Trigger
+from headwater.root.said.view import explain
 
 LIFE = 77
 END_S = 30.0
@@ -85,6 +87,19 @@ def test_a_window_that_nobody_takes_is_not_answered() -> None:
     desks.fine(0, 1, 2, now_s=31.0)
     desks.work(60.0)
     assert not desks.level.published
+    assert awaited_window(desks.level.root, now_s=60.0) is None, "nobody waits for it"
+    assert "No site is at this level in it" in " ".join(explain(desks.level.root, 0).awaited)
+
+
+def test_a_window_that_somebody_takes_is_awaited() -> None:
+    desks = Desks()
+    desks.fine(0, now_s=31.0)
+    desks.coarse(2, now_s=31.0)
+    desks.work(32.0)
+    found = awaited_window(desks.level.root, now_s=32.0)
+    assert found is not None
+    assert (found.window, found.missing_count) == (0, 1)
+    assert "No site is at this level" not in " ".join(explain(desks.level.root, 0).awaited)
 
 
 def test_coarse_panes_and_finer_ones_rolled_up_make_one_window() -> None:

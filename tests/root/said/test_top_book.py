@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,10 +17,17 @@ from headwater.algebra.remainders.tolerance import Finally, Largest, Tolerance, 
 from headwater.algebra.rows.columns import Partial
 from headwater.algebra.summary import Summary
 from headwater.algebra.top.keyed import Keyed
-from headwater.algebra.top.request import TOP_KEYS_MAX, TopRequest
+from headwater.algebra.top.request import TOP_KEYS_MAX, TOP_REQUESTS_MAX, TopRequest
+from headwater.algebra.words.site_state import Declined, Reason
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
-from headwater.root.said.top_book import ASKS_MAX, GIVE_UP_ACKS
+from headwater.root.said.top_book import (
+    AGAIN_ACKS,
+    ASKS_MAX,
+    GIVE_UP_ACKS,
+    KEYS_TOLD_MAX,
+    WAIT_ACKS,
+)
 from headwater.root.said.withheld import FirstRows, in_short
 
 LIFE = 77
@@ -245,3 +253,156 @@ def test_a_site_that_comes_later_is_asked_too() -> None:
     desk.first(1, "cccccdddd", 4.0)
     desk.pass_s(2 * EVERY_S)
     assert desk.asked is not None
+
+
+SURE = "a" * 9 + "b" * 6
+
+
+def test_where_both_are_in_whole_the_first_are_exact_and_where_one_is_not_none_is() -> None:
+    whole_desk, desk = Desk(), Desk()
+    for one, update in ((whole_desk, 1), (desk, 2)):
+        one.answer(0, SURE, 1.0, 0, update=update)  # the close; of two updates one is missing
+        one.first(1, SURE, 1.0)
+        one.pass_s(30.0)
+    assert whole_desk.first_rows == FirstRows("n", 2, COUNT)
+    assert desk.first_rows == FirstRows("n", 0, COUNT)
+
+
+def test_where_something_left_before_the_close_a_group_may_be_in_in_part() -> None:
+    desk = Desk()
+    left = part(desk.query, 0, 0, _rows(SURE), of=LIFE, updates=((1, 1),), closed_at=None)
+    desk.root.receive(left, now_s=desk.now_s)
+    desk.answer(0, "", 9.0, 0)
+    desk.first(1, SURE, 0.0)
+    desk.pass_s(5 * EVERY_S)
+    assert desk.asked is None
+    assert desk.first_rows == FirstRows("n", 0, COUNT), "9 more of `a` may be kept back, or of `b`"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"damaged": ((0, 0),)}, {"declined": (Declined(0, 0, Reason.FAILED),)}],
+    ids=["damaged", "declined"],
+)
+def test_of_what_a_site_could_not_read_or_send_whole_nothing_is_exact(said: dict) -> None:
+    desk = Desk()
+    for site in (0, 1):
+        desk.first(site, SURE, 1.0)
+    desk.root.hear(state(desk.query, 1, of=LIFE, number=2, **said), now_s=desk.now_s)
+    desk.pass_s(5 * EVERY_S)
+    assert desk.first_rows == FirstRows("n", 0, COUNT)
+
+
+def in_question() -> tuple[Desk, TopRequest]:
+    """The second step is asked for, of groups of which none is sure."""
+    desk = Desk()
+    desk.first(0, "aaaaaabbbbb", 4.0)
+    desk.first(1, "ccccccddddd", 4.0)
+    desk.pass_s(2 * EVERY_S)
+    assert desk.asked is not None
+    return desk, desk.asked
+
+
+def test_only_who_has_answered_a_request_by_key_has_nothing_more_of_these_groups() -> None:
+    desk, second = in_question()
+    desk.answer(0, "dddd", 2.0, second.number)
+    desk.answer(1, "", 2.0, second.number)
+    desk.pass_s(2 * EVERY_S)
+    third = desk.asked
+    assert third is not None
+    desk.answer(0, "c", 2.0, third.number, update=3)
+    desk.pass_s(2.0)
+    assert desk.first_rows == FirstRows("n", 1, COUNT), "7 of c, and 8 of a with what 1 may have"
+    desk.answer(1, "", 2.0, third.number, update=3)
+    desk.pass_s(2.0)
+    assert desk.first_rows == FirstRows("n", 2, COUNT), "it has none of them"
+
+
+def test_who_does_not_answer_is_waited_for_and_then_left_aside() -> None:
+    desk, second = in_question()
+    desk.answer(0, "dddd", 2.0, second.number)
+    desk.pass_s((WAIT_ACKS - 3) * EVERY_S)
+    assert desk.asked == second
+    desk.pass_s(4 * EVERY_S)
+    third = desk.asked
+    assert third is not None
+    assert third.keys == (ord("c"),), "of the others the site that has answered has sent all"
+
+
+def test_a_request_is_told_again_after_a_while_and_not_with_every_acknowledgement() -> None:
+    desk, second = in_question()
+    desk.pass_s((WAIT_ACKS - 3) * EVERY_S)
+    told = [second in ack.largest for ack in desk.root.acks]
+    places = [at for at, is_told in enumerate(told) if is_told]
+    assert len(places) >= 2
+    assert min(b - a for a, b in itertools.pairwise(places)) >= AGAIN_ACKS
+
+
+def test_rows_of_a_site_that_keeps_nothing_back_count_at_once() -> None:
+    desk = Desk()
+    desk.first(0, SURE, 1.0)
+    desk.pass_s(30.0)
+    assert desk.first_rows == FirstRows("n", 2, COUNT)
+    desk.first(1, "c" * 20, 0.0)
+    desk.pass_s(1.0)
+    assert desk.first_rows == FirstRows("n", 0, COUNT), "21 of c, if the first site has one"
+
+
+def test_of_a_pane_whose_sites_differ_from_what_relays_brought_nothing_is_exact() -> None:
+    desk = Desk()
+    for site in (0, 1):
+        desk.first(site, SURE, 1.0)
+    desk.pass_s(2.0)
+    books = desk.root.root.books
+    withheld = desk.root.newest(0).envelope.withheld
+    assert books.tops is not None
+    assert books.tops.stated(range(1), withheld).first == FirstRows("n", 2, COUNT)
+    books.scoreboard.disputed[0] = {1: LIFE}
+    assert books.tops.stated(range(1), withheld).first == FirstRows("n", 0, COUNT)
+
+
+def test_where_too_many_groups_are_in_question_all_above_half_are_asked_for_a_few_times() -> None:
+    desk, told = Desk(), list[TopRequest]()
+    many = "".join(map(chr, range(1_000, 1_001 + TOP_KEYS_MAX)))
+    desk.first(0, many, 4.0)
+    desk.first(1, "", 4.0)
+    for update in range(2, 3 * ASKS_MAX):
+        desk.pass_s(2 * EVERY_S)
+        asked = desk.asked
+        assert asked is not None
+        told += [asked] if asked not in told else []
+        for site in (0, 1):  # nothing of it is sent
+            desk.answer(site, "", 4.0, asked.number, update=update)
+    assert [one.least for one in told] == [0.5 / 2**n for n in range(ASKS_MAX)]
+    assert {one.keys for one in told} == {()}
+
+
+@pytest.mark.parametrize("keys", [1, 900])
+def test_one_acknowledgement_asks_for_some_panes_and_the_next_for_others(keys: int) -> None:
+    desk, panes = Desk(), TOP_REQUESTS_MAX + 4
+    desk.now_s = 10.0 * panes + 1.0
+    some = _rows("".join(map(chr, range(1_000, 1_000 + keys))) + "aaaabbbb")
+
+    def hear(site: int, update: int, asked: int, rows: list[int]) -> None:
+        kept = Remainder(3.0, 3.0, 1, 100.0, asked=asked)
+        for pane in range(panes):
+            summary = part(
+                desk.query, pane, site, rows, of=LIFE, updates=((update, update),), closed_at=update
+            )
+            coverage = msgspec.structs.replace(summary.coverage, withheld=(kept,))
+            summary = msgspec.structs.replace(summary, coverage=coverage)
+            desk.root.receive(summary, now_s=desk.now_s)
+
+    for site in (0, 1):
+        hear(site, 1, 0, some if site == 0 else [])
+    desk.pass_s(3 * EVERY_S)
+    number = max(ack.number for ack in desk.root.acks)
+    for site in (0, 1):
+        hear(site, 2, number, [])
+    desk.pass_s(6 * EVERY_S)
+    told = [ack.largest for ack in desk.root.acks]
+    assert {one.pane for largest in told for one in largest} == set(range(panes))
+    assert max(map(len, told)) <= TOP_REQUESTS_MAX
+    named = [sum(len(one.keys) for one in largest) for largest in told]
+    assert max(named) <= KEYS_TOLD_MAX + TOP_KEYS_MAX
+    assert max(named) >= keys, "what is in question was asked for by key"

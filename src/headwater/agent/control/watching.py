@@ -89,8 +89,15 @@ def _waits(runtime: SiteRuntime, query: Query) -> api.WaitEvent:
     trouble = trouble_text(runtime, query)
     root = runtime.node.root(str(query.id))
     found = None if root is None else awaited_window(root, now_s=runtime.now_s())
-    text = "waiting for records: only they make windows here" if found is None else found.text()
+    text = _nothing(query) if found is None else found.text()
     return api.WaitEvent(shown_line(f"{text}; trouble: {trouble}" if trouble else text))
+
+
+def _nothing(query: Query) -> str:
+    level = query.stands_for
+    if level is None:
+        return "waiting for records: only they make windows here"
+    return f"waiting for a site that goes to this level of {level.of}: answered is where one does"
 
 
 def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:

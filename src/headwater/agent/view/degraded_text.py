@@ -45,7 +45,7 @@ def own_text(found: DegradeProgress) -> str:
 def backlog_text(found: Backlog) -> str:
     """Nothing where nothing waits.
 
-    >>> backlog_text(Backlog(12, 3_400_000, 75.2, 30, 6))
+    >>> backlog_text(Backlog(12, 3_400_000, 75.2, 30, True, 6))
     '12 panes wait (3.2 MiB), for up to 75 s; 30 deferred, follow; 6 rolled up'
     >>> backlog_text(Backlog())
     ''
@@ -56,7 +56,7 @@ def backlog_text(found: Backlog) -> str:
         size = found.bytes / (1 << 20)
         told.append(f"{found.panes} {wait} ({size:.1f} MiB), for up to {found.waited_s:.0f} s")
     if found.deferred:
-        told.append(f"{found.deferred} deferred, follow")
+        told.append(f"{found.deferred} deferred{', follow' if found.follow else ''}")
     if found.rolled_up:
         told.append(f"{found.rolled_up} rolled up")
     return "; ".join(told)

@@ -245,7 +245,7 @@ def alter(
     output: ListingOutput = None,
 ) -> None:
     """Change settings of a stream that runs, from a window on: error, finally, deadline, staleness,
-    answer, revise_every, budget, weight, degrade.
+    answer, revise_every, budget, weight, degrade, backlog_bytes, backlog_age.
 
     It goes on under its id; what is not named stays as it is. error = 'none' ends an error; budget
     and degrade have 'none', too.

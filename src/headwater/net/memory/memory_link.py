@@ -84,6 +84,7 @@ class MemoryLink:
             queue_s_max=limits.queue_s_max,
             budget=budget,
             queued_by=lambda: self.queue.queued_by,
+            held_bytes=lambda: self.queue.held_bytes(now_s=self._loop.time()),
             known=counters.rate,
         )
         self._codec = codec

@@ -30,13 +30,16 @@ class LoadMeter:
         queue_s_max: float,
         budget: float | None = None,
         queued_by: Callable[[], Mapping[str, int]] = dict,
+        held_bytes: Callable[[], int] = lambda: 0,
         known: DrainRate | None = None,
     ) -> None:
-        """``queued_by``: by query, what waits of each. ``known``: of a former connection to the
-        same neighbour."""
+        """``queued_by``: by query, what waits of each. ``held_bytes``: of what waits, what does so
+        for its query's own budget: that tells nothing of the link, and takes no room from others.
+        ``known``: of a former connection to the same neighbour."""
         self._queued_by = queued_by
         self.rate = known or DrainRate()
         self._queued_bytes = queued_bytes
+        self._held_bytes = held_bytes
         self._tell = tell
         self._queue_s_max = queue_s_max
         self.budget = budget
@@ -56,6 +59,7 @@ class LoadMeter:
         if left_bytes:
             self.rate = self.rate.changed(-left_bytes, now_s=self._loop.time())
             self._seen_bytes -= left_bytes
+        self.rate = self.rate.holding(self._held_bytes(), now_s=self._loop.time())
         if not self._is_due and self._is_much():
             self._is_due = True
             self._loop.call_soon(self._say)
@@ -67,10 +71,15 @@ class LoadMeter:
             self._tell(self._load_now()._replace(delivery=delivery))
 
     def _is_much(self) -> bool:
-        if not self._seen_bytes:
+        if not self._free_bytes:
             return self._is_news or self._told.queued_bytes > 0
         step_bytes = max(STEP_BYTES_MIN, (self._told.queued_bytes_max or CHUNK_BYTES) // STEPS)
-        return abs(self._seen_bytes - self._told.queued_bytes) >= step_bytes
+        return abs(self._free_bytes - self._told.queued_bytes) >= step_bytes
+
+    @property
+    def _free_bytes(self) -> int:
+        """What waits for the link."""
+        return max(0, self._seen_bytes - self.rate.held_bytes)
 
     def _say(self) -> None:
         self._is_due = False
@@ -80,11 +89,11 @@ class LoadMeter:
 
     def _load_now(self) -> LinkLoad:
         """A rate is told with what has shown it: a queue that stands empty shows no more."""
-        self._is_news = self._seen_bytes > 0
-        has_shown = self._seen_bytes > 0 or self._told.queued_bytes > 0
+        self._is_news = self._free_bytes > 0
+        has_shown = self._free_bytes > 0 or self._told.queued_bytes > 0
         now_s = self._loop.time()
         self._told = LinkLoad(
-            self._seen_bytes,
+            self._free_bytes,
             queue_bytes_max(
                 self.rate, queue_s_max=self._queue_s_max, budget=self.budget, now_s=now_s
             ),

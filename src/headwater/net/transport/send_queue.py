@@ -84,6 +84,16 @@ class SendQueue(Generic[Item]):
         found = self._next(now_s)
         return 0 if found is None else self._waiting[found[0]].head(found[1]).left_bytes
 
+    def held_bytes(self, *, now_s: float) -> int:
+        """Of queries of which nothing may leave now: they wait for their own budgets."""
+        may_leave = {
+            query
+            for stream, queue in self._waiting.items()
+            for query in queue.queries()
+            if self._may_leave(stream, now_s, query)
+        }
+        return sum(count for query, count in self.queued_by.items() if query not in may_leave)
+
     def ready_s(self) -> float:
         """Where something waits and none of it may leave: when to look again."""
         return min(

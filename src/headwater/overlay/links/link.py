@@ -132,6 +132,8 @@ class Link:
         if self.load_is_told:
             self.handed_bytes += byte_count
             self._room.handed(query, byte_count)
+        if self._room.has_budget(query):
+            return None  # it would wait for the budget, and tell that
         ahead_bytes = self.queued_bytes + max(self.handed_bytes, byte_count)
         return self.markers.due(query, ahead_bytes=ahead_bytes, now_s=now_s)
 

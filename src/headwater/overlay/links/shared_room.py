@@ -71,6 +71,10 @@ class SharedRoom:
             self._turned_away[account] = 0
         return max(0, left)
 
+    def has_budget(self, query: str) -> bool:
+        """Its summaries may wait for that, and not for the link."""
+        return self._shares.of(query).bytes_per_s is not None
+
     def part_of(self, query: str) -> float:
         """Of the link, by weight, beside those that wait or were turned away lately."""
         account = self._shares.account(query)

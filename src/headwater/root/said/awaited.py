@@ -55,9 +55,14 @@ class AwaitedWindow(msgspec.Struct, frozen=True):
 
 
 def awaited_window(root: Root, *, now_s: float) -> AwaitedWindow | None:
-    """None: only records make windows here, and none is open."""
-    book = root.windows
-    number = book.next_unanswered()
+    """None: only records make windows here, and none is open; or it is a level, and no site is at
+    it for one."""
+    book, join = root.windows, root.answers.join
+    if join is None:
+        number = book.next_unanswered()
+    else:
+        open_ = sorted(n for n, window in book.windows.items() if not window.revision)
+        number = next((n for n in open_ if join.is_any(n)), None)
     if number is None:
         return None
     spec, shown_s = book.spec, now_s - book.lag_s

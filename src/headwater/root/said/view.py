@@ -268,6 +268,9 @@ def _span(root: Root, window: Window) -> tuple[int, int]:
 
 
 def _first_step(root: Root, window: Window) -> list[str]:
+    join = root.answers.join
+    if join is not None and not join.is_any(window.window):
+        return ["No site is at this level in it, so far: it is answered only where one is."]
     if root.windows.settings_of(window.window).waits and not window.is_overdue:
         return ["It is answered at its deadline, and not before."]
     if not window.unsettled:

@@ -133,6 +133,7 @@ def test_when_all_is_asked_for_nothing_stays(site: EdgeSite) -> None:
     assert book_of(site).updates_of(PANE) > told(site)[0], "what was told of it is over"
     assert not ask(site, TopRequest(PANE, 8, 0.0), number=8)
     assert book_of(site).updates_of(PANE) == 2
+    assert edge_of(site).answers_requests().answered == 1
 
 
 def test_a_restart_between_any_two_steps_changes_nothing(site: EdgeSite) -> None:
@@ -178,6 +179,56 @@ def test_a_pane_is_not_sealed_before_the_root_has_had_time_to_ask(site: EdgeSite
     assert PANE in answering.holds_up(now_s=1_360.0)
     hold_s = site.config.top_hold_s
     assert PANE not in answering.holds_up(now_s=1_353.0 + hold_s)
+
+
+def test_a_pane_of_which_something_is_asked_is_not_sealed_before_it_was_answered(
+    site: EdgeSite,
+) -> None:
+    answering, over_s = edge_of(site).answers_requests(), 1_353.0 + site.config.top_hold_s
+    answering.hear([TopRequest(PANE, 7, 300.0)])
+    assert PANE in answering.holds_up(now_s=over_s)
+    answering.take(8, but=())
+    assert PANE not in answering.holds_up(now_s=over_s)
+
+
+def test_it_answers_no_more_at_once_than_there_is_room_for(site: EdgeSite) -> None:
+    answering, asked = edge_of(site).answers_requests(), TopRequest(PANE, 7, 300.0)
+    answering.hear([asked])
+    assert answering.take(0, but=()) == ()
+    assert [one.asked for one in answering.take(1, but=())] == [asked]
+
+
+def test_of_a_pane_of_which_something_else_is_made_nothing_is_answered_then(site: EdgeSite) -> None:
+    answering, asked = edge_of(site).answers_requests(), TopRequest(PANE, 7, 300.0)
+    answering.hear([asked])
+    assert answering.take(8, but=[PANE]) == ()
+    assert answering.take(8, but=()) == (), "it is asked for again"
+    book_of(site).making[PANE] = 1_353.0
+    answering.hear([asked])
+    assert answering.take(8, but=()) == ()
+    del book_of(site).making[PANE]
+    answering.hear([asked])
+    assert len(answering.take(8, but=())) == 1
+
+
+def test_what_goes_or_is_wanted_no_more_between_the_request_and_its_answer_is_not_made(
+    site: EdgeSite,
+) -> None:
+    answering, state = edge_of(site).answers_requests(), edge_of(site).state
+    state.unwanted.add(PANE, PANE)
+    answering.hear([TopRequest(PANE, 7, 300.0)])
+    assert answering.take(8, but=()) == ()
+    state.unwanted.remove(PANE, PANE)
+    answering.hear([TopRequest(PANE, 7, 300.0)])
+    site.edge.rows_gone(str(site.query.id), PANE)
+    assert answering.take(8, but=()) == ()
+
+
+def test_what_a_share_is_taken_of_stays_as_it_was_when_more_is_sent(site: EdgeSite) -> None:
+    _, (before,) = book_of(site).withheld[PANE]
+    ask(site, TopRequest(PANE, 7, 300.0), number=7)
+    _, (after,) = book_of(site).withheld[PANE]
+    assert after.of == before.of == sum(n for _, n in PAGES)
 
 
 def keys_of(site: EdgeSite, *pages: str) -> tuple[int, ...]:
