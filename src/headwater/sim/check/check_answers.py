@@ -14,6 +14,7 @@ from headwater.root.outputs import WindowAnswer
 from headwater.root.said.envelope import Envelope, FinalBy, Trigger
 from headwater.sim.check.check_fidelity import check_fidelity, check_no_less, check_silence
 from headwater.sim.check.check_ledger import LedgerCheck
+from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
@@ -193,7 +194,7 @@ class AnswerCheck:
                 lack = site.lack(self.query, pane, in_it | kept_back)
                 key = (self._names[ordinal], pane)
                 if key not in states and len(site.incarnations) == 1:
-                    lacking += (kept_back & ~in_it).bit_count()
+                    lacking += (kept_back & ~in_it & self._known(site, pane, in_it)).bit_count()
                 is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
                     pane, ordinal
                 )
@@ -236,6 +237,12 @@ class AnswerCheck:
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
 
+    def _known(self, site: SiteTruth, pane: int, in_it: int) -> int:
+        """The site's records that the root knows it may have kept back. Where none is in, the site
+        may have closed the pane as empty, by a clock that was ahead: of what comes late the root
+        hears nothing before that is in, and so it is with what is kept back of that."""
+        return site.born(self.query, pane) if in_it else site.due(self.query, pane) or 0
+
     def _check_asked(self, where: str, envelope: Envelope, bag: Bag) -> None:
         """The error that is said to have been asked is not smaller than one by which something was
         kept back of it, whichever settings a site went by."""
@@ -269,7 +276,9 @@ class AnswerCheck:
         for ordinal in self.expected:
             site = self._truth.sites[ordinal]
             if (self._names[ordinal], pane) not in states and len(site.incarnations) == 1:
-                lacking += counts_of(site.kept_back(envelope.query, pane) & ~bag.once)
+                in_it = bag.once & site.born(self.query, pane)
+                known = site.kept_back(envelope.query, pane) & self._known(site, pane, in_it)
+                lacking += counts_of(known & ~in_it)
         counts = counts_of(bag.once)
         floor = counts.most_common(first.exact)[-1][1]
         whole = [key for key, count in counts.items() if count >= floor and not lacking[key]]

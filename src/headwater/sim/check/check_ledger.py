@@ -151,7 +151,8 @@ class LedgerCheck:
 
     def _check_several(self, ack: Acknowledgement, expected: int, disk: LedgerDisk) -> None:
         """Where all is said to be held, all is that the newest close counts which is held. One that
-        was made before may not have known that close."""
+        was made before may not have known that close. Of a life that is over nothing more is
+        awaited: who lives anew, by an earlier clock, has what can't count, and need not keep it."""
         if ack.age_s > 0.0:
             return
         spelled = {held.pane: held.sites for held in ack.panes}
@@ -161,12 +162,17 @@ class LedgerCheck:
                 continue
             held = self._held.get((pane, ordinal), set())
             is_all = ack.tells_several and held.issuperset(range(1, closed_at + 1))
-            if not (is_all or self.is_forged(ack.query, pane) or _is_told(pane, ordinal, disk)):
+            is_over = self._is_of_former_life(pane, ordinal, disk) or _is_told(pane, ordinal, disk)
+            if not (is_all or is_over or self.is_forged(ack.query, pane)):
                 raise Violation(
                     "nothing acked is missing",
                     f"{ack.query} pane {pane}: site {ordinal} closed it with {closed_at} updates, "
                     f"of which {sorted(held - {0})} are held, and it is called held",
                 )
+
+    def _is_of_former_life(self, pane: int, ordinal: int, disk: LedgerDisk) -> bool:
+        life = self._lives.get((pane, ordinal))
+        return life is not None and any(o == ordinal and life < new for o, new in disk.states)
 
     def _check_said(
         self, query: Query, pane: int, ordinal: int, ack: Acknowledgement, disk: LedgerDisk
