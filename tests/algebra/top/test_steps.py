@@ -213,6 +213,25 @@ def test_a_piece_says_nothing_of_the_one_of_its_sites_that_still_keeps_something
     assert found(rows, [0b10], [Rest(0b10, 8.0)], 1).exact == 1
 
 
+def test_what_nobody_has_sent_may_be_above_all_that_is_in() -> None:
+    rows = Keyed((np.array([0]),), (np.array([10.0]),), np.array([7], dtype=np.uint64))
+    rests = [Rest(0b01, 5.0, named=frozenset({7})), Rest(0b10, 5.0, named=frozenset({7}))]
+    assert found(rows, [0b01], rests, 1).exact == 1
+    more = msgspec.structs.replace(rests[1], largest=5.5)
+    assert found(rows, [0b01], [rests[0], more], 1).exact == 0
+
+
+def test_where_there_are_fewer_groups_all_that_there_are_are_asked_for() -> None:
+    rows = Keyed((np.array([0]),), (np.array([10.0]),), np.array([7], dtype=np.uint64))
+    assert found(rows, [0b01], [Rest(0b10, 5.0)], 2).kth == 0.0
+    assert found(rows, [0b01], [Rest(0b10, 5.0)], 1).kth == 10.0
+
+
+def test_who_is_asked_sends_what_is_as_large_and_what_is_named() -> None:
+    values, names = np.array([5.0, 4.0, 3.0, 2.0]), np.arange(4, dtype=np.uint64)
+    assert asked_for(values, names, least=4.0, keys=(3,)).tolist() == [True, True, False, True]
+
+
 def test_negative_and_endless_values_make_nothing_sure() -> None:
     for bad in (-1.0, float("inf"), float("nan")):
         rows = Keyed((np.array([0, 1]),), (np.array([10.0, bad]),), np.arange(2, dtype=np.uint64))

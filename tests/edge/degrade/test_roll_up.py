@@ -24,7 +24,7 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.edge.outputs import RollUp
-from headwater.edge.query_state import News, QueryState
+from headwater.edge.query_state import QueryState
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 
@@ -222,7 +222,6 @@ def rolled_up_after(directory: Path, change: Change) -> tuple[tuple[int, int], .
         lambda full, level: full.book.withheld.update({102: (1, REST)}),
         lambda full, level: full.book.flights.update({102: {2: 1_050.0}}),
         lambda full, level: level.damage(34, 34),
-        lambda full, level: level.change(News.RECORD, awaits_greeting=True),
         lambda full, level: setattr(level, "query", _coarser(level)),
     ],
     ids=[
@@ -232,7 +231,6 @@ def rolled_up_after(directory: Path, change: Change) -> tuple[tuple[int, int], .
         "kept back",
         "under way",
         "damaged at the level",
-        "the level is not greeted",
         "another key",
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from pane_kit import RootDesk, make_query, make_roster, part, state, whole
+from pane_kit import RootDesk, make_query, make_roster, state, whole
 
 from headwater.algebra.demand import Demand
 from headwater.algebra.sets import bitset
@@ -98,8 +98,8 @@ def test_who_has_no_parents_is_absent_whoever_says_so() -> None:
 # At a root
 
 
-def desk(*, demand=None, waits=False, deadline_s=10.0, ends=False) -> RootDesk:
-    query = make_query(deadline_s=deadline_s, ends=ends)
+def desk(*, demand=None, waits=False, deadline_s=10.0) -> RootDesk:
+    query = make_query(deadline_s=deadline_s)
     query = msgspec.structs.replace(query, demand=demand, waits=True if waits else msgspec.UNSET)
     root = RootDesk(query, make_roster(3), parents_of=lambda ordinal: (0,) if ordinal else ())
     root.hear(*(state(query, n, of=LIFE) for n in range(3)), now_s=0.0)
@@ -178,11 +178,10 @@ def test_a_word_from_before_the_end_shortens_nothing_whatever_comes_after_it() -
 
 
 def test_of_those_that_are_absent_what_is_owed_counts_for_no_demand() -> None:
-    """It has closed the pane and what it said of it is on its way, or would be."""
+    """The ledger has lost what was in of it, and it does not come again soon."""
     root = desk(demand=Demand(panes=100_000, sites=100_000))
     some(root, 0, 1)
-    owed = part(root.query, 0, 2, [2], of=LIFE, updates=((2, 2),), closed_at=2)
-    root.receive(owed, now_s=12.5)
+    root.root.scoreboard.open(0).owe(2, ((1, 1),))
     tell(root, 2, now_s=13.0)
     assert root.newest(0).envelope.trigger is Trigger.HOPELESS
 
@@ -212,13 +211,6 @@ def test_who_waits_for_the_deadline_waits() -> None:
     assert root.published == {}
     root.work(now_s=22.0)
     assert root.newest(0).envelope.trigger is Trigger.DEADLINE
-
-
-def test_a_finite_input_waits_for_the_absent() -> None:
-    root = desk(ends=True)
-    some(root, 0, 1)
-    tell(root, 2, now_s=13.0)
-    assert root.published == {}
 
 
 def test_a_demand_that_can_still_be_met_is_waited_for() -> None:
