@@ -31,6 +31,7 @@ from headwater.edge.words.close_words import CloseWords
 from headwater.root import outputs as root_out
 from headwater.root.carriers.disputes import Disputes
 from headwater.root.config import RootConfig
+from headwater.root.said.top_book import TopBook
 
 SITES = 3
 LIFE_S = 25.0
@@ -272,6 +273,26 @@ def test_nothing_is_replaced_while_an_answer_is_made_of_it():
     world.root.finish(now_s=world.now_s)
     world.run(200.0, panes=6)
     world.check_right_in_the_end(6, lied_about=pane)
+
+
+def test_what_is_final_stays_as_it_is():
+    world, pane = lied_to("an update that was never cut")
+    world.run(32.0, panes=6)
+    world.root.root.scoreboard.open(pane).is_frozen = True
+    world.run(200.0, panes=6)
+    assert pane in world.root.root.scoreboard.disputed
+    assert world.count("replaced") == 0
+
+
+def test_of_what_was_replaced_no_groups_are_followed(monkeypatch):
+    """Its rows are others than those that were looked at."""
+    world, pane = lied_to("an update that was never cut")
+    books, blocked = world.root.root.books, []
+    books.tops = TopBook(books.scoreboard, books.windows, books.config, NumbersMerger())
+    monkeypatch.setattr(books.tops, "block", blocked.append)
+    world.run(232.0, panes=6)
+    assert world.count("replaced") == 1
+    assert blocked == [pane]
 
 
 def test_a_dispute_outlives_the_root():

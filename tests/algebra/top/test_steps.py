@@ -7,11 +7,12 @@ from collections import Counter
 
 import msgspec
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.algebra.top.keyed import Keyed
+from headwater.algebra.top.keyed import Keyed, group_names, keyed
 from headwater.algebra.top.request import TOP_KEYS_MAX, TopRequest
 from headwater.algebra.top.steps import Found, Rest, asked_for, found, largest
 
@@ -186,6 +187,13 @@ def test_who_missed_a_step_answers_both_later(world) -> None:
             root.take([n], sites, [sites[n].answer(again)])
     groups = sum(value > 0.0 for value in truth(sites, covered).values())
     assert check(root, sites, covered, count) >= min(count, groups)
+
+
+def test_groups_have_their_own_names_in_whichever_part_they_stand() -> None:
+    parts = [pa.table({"k": list(keys), "n": [1] * len(keys)}) for keys in ("ba", "ac", "dbca")]
+    rows = keyed(parts, ["k"], "n")
+    for part, numbers in zip(parts, rows.numbers, strict=True):
+        assert rows.names[numbers].tolist() == group_names(part, ["k"]).tolist()
 
 
 def test_a_site_without_the_group_that_another_hides_is_not_believed_to_have_sent_it() -> None:

@@ -5,16 +5,26 @@ from typing import Any
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric import utils
+from pane_kit import make_query
 
 from headwater.algebra.top.request import TopRequest
-from headwater.algebra.words.absence import Absence
+from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement, PaneHeld, with_leaves
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import SiteState
-from headwater.net.identity.signing import VERIFIED_MAX, KeySignatures, Kind, MemoryKeys
+from headwater.errors import WireError
+from headwater.net.identity.signing import (
+    VERIFIED_MAX,
+    KeySignatures,
+    Kind,
+    MemoryKeys,
+    OperatorSignature,
+)
 from headwater.net.values.codec import Codec
 from headwater.net.values.words import state_word
 from headwater.overlay.messages import AbsenceMessage, AckMessage, StatesMessage
+from headwater.plan.command import Install, Remove
+from headwater.plan.questions.ask import Ask
 
 QUERY = "hits@alpha#1"
 STATE = SiteState(
@@ -66,6 +76,22 @@ def test_whom_a_parent_has_lost_is_its_own_word_as_it_travels(keys: Any) -> None
     assert not bravo.is_absence_of("alpha", ABSENCE)
     proof = alpha.sign_state(STATE).proof
     assert not bravo.is_absence_of("alpha", msgspec.structs.replace(ABSENCE, proof=proof))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lost": (4, 3)},
+        {"guests": (7, 7)},
+        {"lost": tuple(range(LOST_MAX + 1))},
+        {"guests": tuple(range(LOST_MAX + 1))},
+    ],
+)
+def test_sites_of_a_word_of_absence_rise_and_are_not_too_many(keys: Any, change: Any) -> None:
+    alpha, codec = signer(keys, "alpha"), Codec(lambda query: None)
+    word = alpha.sign_absence(msgspec.structs.replace(ABSENCE, **change))
+    with pytest.raises(WireError):
+        codec.decode(codec.encode(AbsenceMessage(word)), delay_s=0.0)
 
 
 def test_a_signature_of_one_kind_of_word_passes_for_no_other(keys: Any) -> None:
@@ -218,3 +244,21 @@ def test_what_is_heard_again_is_not_verified_again_and_no_more_is_remembered_tha
         assert bravo.is_state_of("alpha", state)
     assert len(looked) == 10
     assert len(bravo._verified) == 3
+
+
+def test_a_viewers_signature_is_believed_of_a_question_alone(keys: Any) -> None:
+    """Whatever else it stands under, and however true it is."""
+    alpha = signer(keys, "alpha")
+    question = msgspec.structs.replace(
+        make_query(name="ask_1"), end_pane=6, reads_past=True, ask=Ask(stream=QUERY, until_us=1)
+    )
+    stream = Install(make_query(), trees=(), roster_version=1)
+    asked = msgspec.structs.replace(stream, query=question)
+    removal = Remove(question.id, "s0", 3)
+    for name, believed in (("viewer/walter", [True, False, False]), ("ann", [True] * 3)):
+        signature = OperatorSignature("testland", name, keys.make_operator(name))
+        found = [
+            alpha.is_command_of(name, signature.sign(one), is_counted=False)
+            for one in (asked, stream, removal)
+        ]
+        assert found == believed

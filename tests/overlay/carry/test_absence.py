@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from headwater.algebra.words.absence import Absence
+from headwater.algebra.route import Route
+from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.overlay.messages import AbsenceMessage
 from headwater.overlay.outputs import AbsenceDelivered
 from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
@@ -137,7 +138,14 @@ def test_what_its_speaker_has_not_signed_is_refused(world):
 
 @pytest.mark.parametrize(
     "change",
-    [{"speaker": 99}, {"lost": (99,)}, {"guests": (99,)}, {"age_s": -1.0}, {"clock_s": 1e13}],
+    [
+        {"speaker": 99},
+        {"lost": (99,)},
+        {"guests": (99,)},
+        {"lost": (4,) * (2 * LOST_MAX + 1)},
+        {"age_s": -1.0},
+        {"clock_s": 1e13},
+    ],
 )
 def test_what_can_not_be_is_refused(world, change):
     word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
@@ -145,6 +153,27 @@ def test_what_can_not_be_is_refused(world, change):
     world.hand("a", "root", AbsenceMessage(word))
     assert said(world) == []
     assert world.peers["root"].counts()["refused"] == 1
+
+
+def test_a_word_on_a_way_that_is_none_is_refused(world):
+    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    signed = world.signatures["a"].sign_absence(word)
+    world.hand("a", "root", AbsenceMessage(signed, Route(99)))
+    assert said(world) == []
+    assert world.peers["root"].counts()["refused"] == 1
+
+
+def test_nobody_says_it_of_those_above_or_beside(world):
+    world.part("a")
+    world.run(8.0)
+    assert lost_by(world) == {"root": {"a"}}
+
+
+def test_of_very_many_that_are_lost_the_first_are_named(world, monkeypatch):
+    monkeypatch.setattr("headwater.overlay.carry.absence_relay.LOST_MAX", 1)
+    world.part("c", "d")
+    world.run(8.0)
+    assert lost_by(world) == {"a": {"c"}, "b": {"c"}}
 
 
 def test_a_peer_that_was_asleep_accuses_nobody(world):

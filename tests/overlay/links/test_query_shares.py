@@ -33,6 +33,7 @@ def test_one_that_is_told_late_holds_at_once_where_its_pane_has_passed() -> None
     shares = QueryShares()
     shares.know("q", FIRST, ())
     shares.passes("q", 30)
+    shares.passes("q", 5)
     shares.know("q", FIRST, ((20, SECOND),))
     assert shares.of("q") == SECOND
     shares.forget("q")

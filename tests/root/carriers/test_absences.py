@@ -98,8 +98,8 @@ def test_who_has_no_parents_is_absent_whoever_says_so() -> None:
 # At a root
 
 
-def desk(*, demand=None, waits=False, deadline_s=10.0) -> RootDesk:
-    query = make_query(deadline_s=deadline_s)
+def desk(*, demand=None, waits=False, deadline_s=10.0, ends=False) -> RootDesk:
+    query = make_query(deadline_s=deadline_s, ends=ends)
     query = msgspec.structs.replace(query, demand=demand, waits=True if waits else msgspec.UNSET)
     root = RootDesk(query, make_roster(3), parents_of=lambda ordinal: (0,) if ordinal else ())
     root.hear(*(state(query, n, of=LIFE) for n in range(3)), now_s=0.0)
@@ -212,6 +212,13 @@ def test_who_waits_for_the_deadline_waits() -> None:
     assert root.published == {}
     root.work(now_s=22.0)
     assert root.newest(0).envelope.trigger is Trigger.DEADLINE
+
+
+def test_a_finite_input_waits_for_the_absent() -> None:
+    root = desk(ends=True)
+    some(root, 0, 1)
+    tell(root, 2, now_s=13.0)
+    assert root.published == {}
 
 
 def test_a_demand_that_can_still_be_met_is_waited_for() -> None:

@@ -182,7 +182,10 @@ def test_nothing_is_final_while_it_asks(is_asked: bool) -> None:
     desk.pass_s(2 * EVERY_S)
     assert desk.root.newest(0).envelope.final is not is_asked
     desk.pass_s((GIVE_UP_ACKS + 5) * EVERY_S)
-    assert desk.root.newest(0).envelope.final
+    envelope = desk.root.newest(0).envelope
+    assert envelope.final
+    assert envelope.withheld.columns[0].largest == 8.0, "what is sealed and stays is stated"
+    assert not envelope.exact
 
 
 def test_a_root_that_is_started_again_asks_nothing_and_calls_nothing_exact() -> None:

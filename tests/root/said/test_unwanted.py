@@ -10,6 +10,7 @@ from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.root.config import RootConfig
 from headwater.root.said.view import explain
+from headwater.root.unwanted import UnwantedBook, UnwantedPanes
 
 LIFE = 77
 SITES = 4
@@ -154,3 +155,12 @@ def test_a_decline_of_what_is_unwanted_changes_no_answer() -> None:
     root.hear(state(root.query, 1, of=LIFE, number=2, declined=gone), now_s=23.0)
     root.work(now_s=60.0)
     assert root.newest(0).envelope.revision == 1
+
+
+def test_each_pane_is_counted_once() -> None:
+    root = desk(HALF)
+    bring(root, 0, now_s=12.0)
+    book, board = UnwantedBook(), root.root.scoreboard.open(1)
+    for _ in range(2):
+        book.add(board, expected=0b11)
+    assert book.told({0: "oslo", 1: "rome"}) == UnwantedPanes(1, (("oslo", 1), ("rome", 1)))

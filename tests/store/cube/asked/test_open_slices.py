@@ -9,6 +9,7 @@ import pytest
 from store_kit import MERGER, QUERY, CubeUser, counts_of, rows_of
 
 from headwater.algebra.remainders.early_rows import EarlyRows
+from headwater.algebra.words.site_state import Declined, Reason
 from headwater.edge.outputs import MakeEarly
 from headwater.store.cube.asked.cube_slices import CubeSlice
 
@@ -66,3 +67,22 @@ def test_late_rows_that_move_meanwhile_are_found_again(user: CubeUser) -> None:
     again = user.cube.slices.load_anew(found, 101, 101)
     assert again is not None
     assert counts_of(MERGER.merge(again)) == {"/a": 11, "/b": 2}
+
+
+def test_what_is_declined_or_damaged_meanwhile_is_not_taken_for_whole(
+    user: CubeUser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user.install(closed_through=103)
+    user.commit((101, "/a", 1), (102, "/c", 3))
+    found = user.cube.slices.slice(QUERY, 101, 102)
+    user.make_updates(101, 102)
+    assert user.cube.slices.load_anew(found, 101, 102) is not None
+    load = user.cube.slices.load
+    tables = iter([None])
+    monkeypatch.setattr(user.cube.slices, "load", lambda one: next(tables, load(one)))
+    assert user.cube.slices.load_anew(found, 101, 102) is None
+    monkeypatch.undo()
+    gone = (Declined(101, 101, Reason.LOST),)
+    user.install(closed_through=103, declined=gone)
+    assert user.cube.slices.load_anew(found, 101, 102) is None
+    assert user.cube.slices.load_anew(found, 102, 102) is not None

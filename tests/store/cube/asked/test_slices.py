@@ -66,6 +66,13 @@ def test_open_panes_are_added_where_they_are_wanted_and_doubted(cube: Cube) -> N
     assert cube.slices.slice(QUERY, -1, 7).rows == 3
 
 
+def test_what_is_open_before_the_first_pane_is_none_of_the_streams(cube: Cube) -> None:
+    cube.write([Remember(QUERY, EdgeRecord(first_pane=8, closed_through=6))])
+    found = cube.slices.slice(QUERY, 5, 9, opens=True)
+    assert found.open == ((8, 9),)
+    assert found.why_lacking(5, 7) is Reason.NOT_INSTALLED
+
+
 def test_what_the_record_declines_or_doubts_is_said(cube: Cube) -> None:
     gone = (Declined(first=2, last=3, reason=Reason.FAILED),)
     record = EdgeRecord(first_pane=0, closed_through=6, declined=gone, damaged=((4, 4),))

@@ -44,7 +44,11 @@ def site(request: pytest.FixtureRequest, open_cube: Callable[..., CubeUser]) -> 
     )
     made = EdgeSite(user)
     made.query = msgspec.structs.replace(
-        made.query, window=WindowSpec(10_000_000, 10_000_000), tolerance=keeps, degradation=PLAN
+        made.query,
+        window=WindowSpec(10_000_000, 10_000_000),
+        timing=msgspec.structs.replace(made.query.timing, lateness_s=40.0),
+        tolerance=keeps,
+        degradation=PLAN,
     )
     user.install()
     made.start(now_s=990.0)
@@ -179,6 +183,38 @@ def test_a_pane_is_not_sealed_before_the_root_has_had_time_to_ask(site: EdgeSite
     assert PANE in answering.holds_up(now_s=1_360.0)
     hold_s = site.config.top_hold_s
     assert PANE not in answering.holds_up(now_s=1_353.0 + hold_s)
+
+
+def test_of_more_requests_than_may_wait_the_oldest_gives_way(
+    site: EdgeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.edge.degrade.answering.REQUESTS_MAX", 1)
+    answering = edge_of(site).answers_requests()
+    answering.hear([TopRequest(PANE - 1, 7, 300.0), TopRequest(PANE, 7, 300.0)])
+    assert [one.asked.pane for one in answering.take(8, but=())] == [PANE]
+
+
+def test_a_pane_with_values_below_zero_is_sent_whole(site: EdgeSite) -> None:
+    """Sums of what is in say nothing then of what they come to."""
+    commit(site, PANE + 1, [*PAGES, ("/less", -1)])
+    close(site, PANE + 1)
+    assert rows_of(site, 1, PANE + 1) == {**dict(PAGES), "/less": -1}
+    assert PANE + 1 not in book_of(site).withheld
+
+
+def test_its_seal_waits_for_the_root_and_comes_after(site: EdgeSite) -> None:
+    over_s = 1_352.5 + site.config.top_hold_s
+    read(site, over_s - 1.0)
+    assert edge_of(site).state.record.sealed_through <= PANE
+    for later_s in (20.0, 60.0, 100.0):
+        read(site, over_s + later_s)
+    owes = edge_of(site).state.settings.at(PANE).owes_rest
+    assert (edge_of(site).state.record.sealed_through > PANE) is not owes
+
+
+def read(site: EdgeSite, now_s: float) -> None:
+    site.edge.batch_committed(BatchReport(SOURCE, read_through_s=now_s), now_s=now_s)
+    site.tick(now_s=now_s)
 
 
 def test_a_pane_of_which_something_is_asked_is_not_sealed_before_it_was_answered(
