@@ -134,6 +134,41 @@ def test_of_what_a_site_has_declined_its_digest_says_nothing():
     assert desk.through(0) == 4
 
 
+def test_what_was_disputed_and_is_replaced_stays_so_while_its_site_still_has_it():
+    desk = disputing()
+    desk.board.make_anew(1)
+    desk.agreements.clear(1)
+    assert desk.board.disputed == {1: {0: 1}}
+    desk.hold(1, 0)
+    desk.agreements.clear(1)
+    assert desk.board.disputed == {}
+
+
+def test_of_what_a_site_has_declined_nothing_is_disputed_once_all_else_is_replaced():
+    """Its own update expired before it came: nobody can send it, and the pane would never be final
+    for a word that nobody can compare any more."""
+    desk = disputing()
+    expired = Declined(first=1, last=1, reason=Reason.EXPIRED)
+    desk.say(0, block(0, 3), declined=(expired,))
+    desk.agreements.clear(1)
+    assert desk.board.disputed == {1: {0: 1}}, "what carriers brought is still in"
+    desk.board.make_anew(1)
+    desk.agreements.clear(1)
+    assert desk.board.disputed == {}
+
+
+def disputing() -> Desk:
+    """Carriers brought two updates of the first site, which has closed the pane with one."""
+    desk = Desk()
+    desk.hold(1, 0, 1, updates=2)
+    desk.say(0, block(0, 3, (1, 1)))
+    desk.compare()
+    desk.ask(number=7)
+    desk.say(0, block(0, 3, (1, 1)), Closes(first=0, last=3, asked=7, closes=((1, 1),)))
+    assert desk.board.disputed == {1: {0: 1}}
+    return desk
+
+
 def test_a_question_about_panes_that_are_over_is_not_put_again():
     desk = differing()
     assert len(desk.ask()) == 3

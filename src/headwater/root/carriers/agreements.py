@@ -417,14 +417,16 @@ class Agreements:
     # Disputes
 
     def clear(self, pane: int) -> None:
-        """The pane's board was made anew: what is as its sites have said is disputed no more."""
+        """The pane's board was made anew: what is as its sites have said is disputed no more, nor
+        is what a site has declined since, of which nothing else is held: it has that no more."""
         disputed = self._scoreboard.disputed.get(pane, {})
         board = self._scoreboard.open(pane)
         for ordinal, updates in list(disputed.items()):
             view = self._table.views[ordinal]
             said = max(updates, view.counts.get(pane, 0))
             holding = board.holding_of(ordinal, self._table.present(ordinal))
-            if _matched(holding, said) is _Match.AGREES:
+            match = _matched(holding, said)
+            if match is _Match.AGREES or (match is _Match.LACKS and pane in view.declined):
                 del disputed[ordinal]
                 self.changed[ordinal] = None
         if not disputed:
