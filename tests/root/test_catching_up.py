@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 from pane_kit import RootDesk, make_query, make_roster, state, whole
 
+from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.remark import Remark, RemarkKind
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.root.config import RootConfig
@@ -20,9 +21,12 @@ LATE = msgspec.structs.replace(make_query(begin_pane=0, deadline_s=10.0), reads_
 
 
 def desk(*behind: bool, query=LATE) -> RootDesk:
-    """Each site says whether it catches up."""
+    """Each site says whether it catches up; site 0 is the parent of site 1."""
     config = RootConfig(clock_settle_s=0.001)
-    root = RootDesk(query, make_roster(2), config=config, now_s=1005.0)
+    parents = {0: (), 1: (0,)}
+    root = RootDesk(
+        query, make_roster(2), config=config, now_s=1005.0, parents_of=lambda of: parents[of]
+    )
     first = -FOREVER if query.begin_pane is None else 0
     for ordinal, is_behind in enumerate(behind):
         speak(root, ordinal, 1, now_s=1005.5, behind=is_behind, first=first)
@@ -58,6 +62,17 @@ def test_a_window_of_the_past_gets_its_deadline_when_all_who_speak_have_passed_i
     assert root.newest(0).envelope.trigger is Trigger.DEADLINE
     assert root.newest(0).rows == (1,)
     assert 1 not in root.published, "site 0 has not passed that"
+
+
+def test_a_site_that_its_parents_have_lost_is_not_waited_for_until_it_speaks():
+    root = desk(False, True)
+    catching_up = root.root.books.catching_up
+    assert catching_up.follow(now_s=1006.0) != FOREVER
+    word = Absence(str(LATE.id), 0, clock_s=1007.0, lost=(1,))
+    root.root.receive_absence(word, now_s=1007.0)
+    assert catching_up.follow(now_s=1007.0) == FOREVER
+    speak(root, 1, 2, now_s=1008.0)
+    assert catching_up.follow(now_s=1008.0) != FOREVER
 
 
 def test_a_site_that_falls_silent_is_not_waited_for_and_is_again_when_it_speaks():

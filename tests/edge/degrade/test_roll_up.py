@@ -20,7 +20,6 @@ from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.summary import Lane
 from headwater.algebra.windows.coarsening import Coarsening
-from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.site_state import Declined, Reason
 from headwater.edge.outputs import RollUp
@@ -267,14 +266,10 @@ def test_both_records_and_all_rows_are_written_at_once_also_if_it_is_written_twi
     assert counts_of(user.cube.rows(level, 34, ((1, 1),))) == {"a": 1, "b": 102, "late": 7}
 
 
-def test_a_root_that_has_lost_all_is_not_sent_the_fine_ones_beside_the_level(
+def test_what_stays_beside_the_level_is_not_taken_for_sent_when_a_root_has_lost_all(
     tmp_path: Path,
 ) -> None:
     site = waiting(tmp_path, now_s=1_063.0)
-    site.room = 1 << 20
-    for life in (9, 10):
-        head = Acknowledgement(QUERY, life, 1, done_through=100)
-        site.edge.receive_ack(head, now_s=1_064.0 + life)
-        later(site, 1_064.5 + life, count=20)
-    assert 34 in site.sent(site.level)
-    assert not {102, 103, 104} & set(site.sent())
+    book = site.edge._edges[QUERY].state.book
+    book.fly_again(100)
+    assert not {102, 103, 104} & book.flights.keys()

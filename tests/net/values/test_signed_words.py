@@ -78,6 +78,14 @@ def test_whom_a_parent_has_lost_is_its_own_word_as_it_travels(keys: Any) -> None
     assert not bravo.is_absence_of("alpha", msgspec.structs.replace(ABSENCE, proof=proof))
 
 
+def test_a_request_for_the_largest_that_is_none_is_refused_whoever_signs_it(keys: Any) -> None:
+    alpha, codec = signer(keys, "alpha"), Codec(lambda query: None)
+    for asked in (TopRequest(1, 1, -1.0), TopRequest(1, 1, 0.0, (2, 1))):
+        ack = alpha.sign_ack(msgspec.structs.replace(ACK, largest=(asked,)))
+        with pytest.raises(WireError):
+            codec.decode(codec.encode(AckMessage(ack)), delay_s=0.0)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -186,6 +186,10 @@ def test_nothing_is_final_while_it_asks(is_asked: bool) -> None:
     assert envelope.final
     assert envelope.withheld.columns[0].largest == 8.0, "what is sealed and stays is stated"
     assert not envelope.exact
+    desk.pass_s(10_000.0)
+    tops = desk.root.root.books.tops
+    assert tops is not None
+    assert not tops._panes, "what nobody asks for any more is let go"
 
 
 def test_a_root_that_is_started_again_asks_nothing_and_calls_nothing_exact() -> None:
