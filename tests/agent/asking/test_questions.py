@@ -66,7 +66,13 @@ def test_an_answer_adds_up_the_panes_of_all_sites(tmp_path: Path) -> None:
     run_asked(tmp_path, story)
 
 
-def test_a_question_has_windows_of_its_own_and_asks_some_sites_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("bytes_max", [1, 1 << 20])
+def test_a_question_has_windows_of_its_own_and_asks_some_sites_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_max: int
+) -> None:
+    """However little is merged, or computed, at a time."""
+    for name in ("MERGE_BYTES_MAX", "JOB_BYTES_MAX"):
+        monkeypatch.setattr(f"headwater.agent.asking.cube_answer.{name}", bytes_max)
     select = "SELECT page, count(*) AS n FROM hits GROUP BY window(ts, '5 minutes'), page"
 
     async def story(agents: AskedAgents) -> None:
