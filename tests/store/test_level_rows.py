@@ -30,6 +30,14 @@ def test_panes_before_1970_lie_below_and_not_above() -> None:
     assert as_rows(coarser(rows, GRID, ((-1, -1),))) == [(-1, "a", 1), (-1, "a", 2)]
 
 
+def test_grids_that_begin_elsewhere_in_the_day_have_the_panes_that_a_pane_lies_in() -> None:
+    fine = WindowSpec(10 * MICROS, 10 * MICROS, 4 * MICROS)
+    grid = LevelGrid(LEVEL, fine, WindowSpec(30 * MICROS, 30 * MICROS, 24 * MICROS))
+    panes = range(-4, 9)
+    rows = coarser(batch_of(*((pane, "a", 1) for pane in panes)), grid, ((-99, 99),))
+    assert rows["pane"].to_pylist() == [grid.pane_of(pane) for pane in panes]
+
+
 def test_a_level_that_has_taken_nothing_gets_nothing() -> None:
     assert list(level_results(QueryResult(QUERY, ROWS), GRID, ())) == []
     assert list(level_results(QueryResult(QUERY, ROWS), GRID, ((9, 9),))) == []

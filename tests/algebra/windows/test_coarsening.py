@@ -50,6 +50,8 @@ def said(rows: pa.Table, level: Coarsening) -> list[str]:
     assert keys is not None
     merger = ArrowMerger(program(keys))
     merged = merger.merge(apart([rows.cast(merger.schema)]))
+    groups = merged.select([one.name for one in keys]).to_pylist()
+    assert len({str(one) for one in groups}) == len(groups), "each key once"
     return sorted(str(row) for row in merged.to_pylist())
 
 

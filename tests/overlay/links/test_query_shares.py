@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.overlay.links.byte_budget import Traffic
 from headwater.overlay.links.query_shares import QueryShares
+from headwater.overlay.links.query_spending import QuerySpending
 from headwater.plan.altered.link_share import EVEN, LinkShare, least_bytes_per_s
 
 FIRST, SECOND, THIRD = LinkShare(2.0), LinkShare(3.0), LinkShare(4.0, 10_000.0)
@@ -79,3 +81,15 @@ def test_a_level_goes_on_the_account_of_its_query_while_that_is_known() -> None:
     assert shares.of(level) == shares.of(full) == SECOND, "from second 15 on, of either"
     shares.forget(full)
     assert shares.of(level) == FIRST
+
+
+def test_what_a_level_has_sent_is_gone_from_the_budget_of_its_query() -> None:
+    shares, level, full = QueryShares(), "hits_5_seconds@a#2", "hits@a#1"
+    shares.know(full, THIRD, ())
+    shares.know(level, THIRD, (), stands_for=full)
+    spending = QuerySpending(shares)
+    for query in (full, level):
+        assert spending.room(query, Traffic.LIVE, 1_000, now_s=100.0) > 0.0
+    spending.spend(level, Traffic.LIVE, 1_000_000.0, now_s=100.0)
+    for query in (full, level):
+        assert spending.room(query, Traffic.LIVE, 1_000, now_s=100.0) == 0.0
