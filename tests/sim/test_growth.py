@@ -78,8 +78,8 @@ def test_sites_cost_no_more_than_their_number() -> None:
 @pytest.mark.parametrize("kind", ["restart", "nodes"])
 def test_windows_behind_after_an_outage_cost_no_more_than_their_number(kind: str) -> None:
     """The root is away while windows pile up at eight sites. Counted is what follows its return;
-    the calm that follows is the same for all, so it falls out of the differences: 120 windows
-    more against 20 more are 6 times the work, and would be 20 times by the square."""
+    the calm that follows is the same for all, so it falls out of the differences: 80 windows
+    more against 60 more are 1.3 times the work, and would be 3.2 times by the square."""
     calm_s, follows_s = 30.0, 60.0
 
     def behind(windows: int) -> Counter[str]:
@@ -91,10 +91,10 @@ def test_windows_behind_after_an_outage_cost_no_more_than_their_number(kind: str
         fault = f"[[faults]]\n{whom}{how}\n"
         return work_of(_world(back_s + follows_s) + fault, begin_s=back_s)
 
-    few, more, many = behind(20), behind(40), behind(160)
+    few, more, many = behind(20), behind(80), behind(160)
     for work in ("messages", "writes", "panes answered"):
         first, second = more[work] - few[work], many[work] - more[work]
-        assert second <= 10 * max(first, 20), (work, few, more, many)
+        assert second <= 2.2 * max(first, 20), (work, few, more, many)
     assert many["jobs"] < many["panes answered"], "windows that are due are answered together"
 
 

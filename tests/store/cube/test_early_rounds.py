@@ -299,7 +299,7 @@ def test_where_nothing_leaves_early_updates_are_live_as_long_as_ever(site: Site)
     hear_travel(site, 9.0, now_s=1_222.0)
     site.read(now_s=1_222.2)
     site.room = 1 << 20
-    site.tick(now_s=1_240.0)
+    site.tick(now_s=1_224.0)
     assert [one.lane for one in site.of(121)] == [Lane.LIVE]
 
 

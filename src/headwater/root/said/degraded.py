@@ -13,7 +13,7 @@ import msgspec
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.degraded import Degraded, Why, degraded_at
-from headwater.plan.degrading.degradation import Degradation, OperatorKind
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, OperatorKind
 from headwater.root.pane_board import PaneBoard
 from headwater.root.site_table import SiteTable
 
@@ -93,7 +93,7 @@ def _said(
         used = [one.operator.kind for one in plan.levels_at(said.step) if one.at]
         if used in KEEPING and not kept_back >> ordinal & 1:
             continue
-        if used == [OperatorKind.COARSEN_TIME] and not table.views[ordinal].is_coarse(board.pane):
+        if used and used[-1] in LEVEL_KINDS and not table.views[ordinal].is_coarse(board.pane):
             continue
         yield ordinal, said
 
