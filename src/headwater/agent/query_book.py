@@ -115,7 +115,7 @@ class QueryBook:
         if tolerance is None:
             return None
         return Allowance(
-            tolerance,
+            tolerance.at_sites(),
             query.window.panes_per_window,
             settings.part_at(pane),
             is_rehearsed=query.ends,

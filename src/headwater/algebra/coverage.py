@@ -31,6 +31,10 @@ have more than ``COVERAGE_GROUPS_MAX`` groups.
 
 ``withheld`` says what its sites have kept back of their closes, where a query allows it: one
 remainder for each bounded column. It belongs to the updates that are in, and comes with them.
+
+``thinned`` marks rows that are not as these sites cut them: a relay has dropped groups of what it
+had merged (``remainders/thin``), and this is what they came to. What is covered, and so overlap and
+what is acknowledged, goes by the cut.
 """
 
 from __future__ import annotations
@@ -129,6 +133,7 @@ class Coverage(msgspec.Struct, frozen=True):
     withheld: Remainders = ()
     groups: tuple[Group, ...] = ()
     """By key, rising."""
+    thinned: Remainders = ()
 
     @classmethod
     def of_whole(cls, ordinal: int, incarnation: int) -> Coverage:
@@ -181,6 +186,11 @@ class Coverage(msgspec.Struct, frozen=True):
         return count + sum(group.sites.bit_count() for group in self.groups)
 
     @property
+    def is_merged(self) -> bool:
+        """Whether several sites are in it: of one alone its site has signed what there is."""
+        return self.sites & (self.sites - 1) != 0
+
+    @property
     def has_rows(self) -> bool:
         is_in_bitmaps = self.whole != 0 or any(group.updates for group in self.groups)
         return is_in_bitmaps or any(part.updates for part in self.parts)
@@ -231,6 +241,7 @@ class Coverage(msgspec.Struct, frozen=True):
             parts=parts,
             withheld=merge_remainders(self.withheld, other.withheld),
             groups=groups,
+            thinned=merge_remainders(self.thinned, other.thinned),
         )
 
     def _with_updates(self, other: Coverage) -> Coverage | None:
@@ -249,7 +260,8 @@ class Coverage(msgspec.Struct, frozen=True):
         if len(joined) != len(mine) or len(found.groups) > COVERAGE_GROUPS_MAX:
             return None
         withheld = merge_remainders(self.withheld, other.withheld)
-        return msgspec.structs.replace(found, withheld=withheld)
+        thinned = merge_remainders(self.thinned, other.thinned)
+        return msgspec.structs.replace(found, withheld=withheld, thinned=thinned)
 
     def _in_groups(self) -> Iterator[Group]:
         """Without ``empty``: those that have updates are a group like others."""

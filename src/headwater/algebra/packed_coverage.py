@@ -5,6 +5,8 @@ The bounds are looked at by whoever decodes it, before anything is made of what 
 Groups stand beside ``whole``, in its place, and not behind all else, where an agent of before would
 pass over them: it would merge the rows of sites that its coverage lacks, and these would count
 twice. As it is, it refuses the message, and its sites' updates come as repairs, which have none.
+What relays have dropped of merged rows stands beside ``empty`` for the same reason: who passed over
+it would take them for all that there is.
 """
 
 from __future__ import annotations
@@ -46,6 +48,11 @@ class _WithGroups(msgspec.Struct, frozen=True, array_like=True):
     groups: Annotated[tuple[_PackedGroup, ...], Meta(min_length=1, max_length=COVERAGE_GROUPS_MAX)]
 
 
+class _WithThinned(msgspec.Struct, frozen=True, array_like=True):
+    empty: Bits
+    thinned: Annotated[Remainders, Meta(min_length=1, max_length=WITHHELD_COLUMNS_MAX)]
+
+
 class _WithoutShare(msgspec.Struct, frozen=True, array_like=True):
     """A remainder without a share of anything."""
 
@@ -77,7 +84,8 @@ class _WithoutRemainders(msgspec.Struct, frozen=True, array_like=True):
 
     whole: Bits | _WithGroups
     """Without groups the bitmap alone."""
-    empty: Bits
+    empty: Bits | _WithThinned
+    """As relays left the rows the bitmap alone."""
     tag: SixtyFourBits
     parts: Annotated[tuple[SitePart, ...], Meta(max_length=ORDINALS_MAX)] = ()
 
@@ -90,7 +98,10 @@ class PackedCoverage(_WithoutRemainders, frozen=True, array_like=True):
         whole = bitset.to_bytes(coverage.whole)
         groups = tuple(map(_PackedGroup.of, coverage.groups))
         first = _WithGroups(whole, groups) if groups else whole
-        said = first, bitset.to_bytes(coverage.empty), coverage.tag, coverage.parts
+        bits = bitset.to_bytes(coverage.empty)
+        thinned = tuple(map(_short, coverage.thinned))
+        empty = _WithThinned(bits, thinned) if thinned else bits
+        said = first, empty, coverage.tag, coverage.parts
         if not coverage.withheld:
             return cast(PackedCoverage, _WithoutRemainders(*said))  # as read, and a byte shorter
         return cls(*said, tuple(map(_short, coverage.withheld)))
@@ -98,14 +109,19 @@ class PackedCoverage(_WithoutRemainders, frozen=True, array_like=True):
     def coverage(self) -> Coverage:
         """As it was packed; what a stranger has packed is still to be checked."""
         whole, groups = self.whole, tuple[Group, ...]()
+        empty, thinned = self.empty, tuple[Remainder, ...]()
         if isinstance(whole, _WithGroups):
             groups = tuple(packed.group() for packed in whole.groups)
             whole = whole.whole
+        if isinstance(empty, _WithThinned):
+            thinned = empty.thinned
+            empty = empty.empty
         return Coverage(
             whole=bitset.from_bytes(whole),
-            empty=bitset.from_bytes(self.empty),
+            empty=bitset.from_bytes(empty),
             tag=self.tag,
             parts=self.parts,
             withheld=self.withheld,
             groups=groups,
+            thinned=thinned,
         )

@@ -67,6 +67,10 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     link_queue_bytes_max: int = 4 * MEBIBYTE
     """And at most this much, however fast the link is."""
 
+    thin_worth_s: float = 0.5
+    """A relay that may leave groups out does so where what waits for the link into the root would
+    need longer than this on it: as long as it is worth a site's while to send before the close."""
+
     states_hold_s: float = 0.1
     """Site states are collected for this long and travel on in one message."""
     states_max: int = 100_000

@@ -97,8 +97,24 @@ def problem_with_summary(
         return f"summary of {summary.query[:80]}: {len(groups)} groups, or one that can't be"
     if query is not None and sites & ~query.node_set:
         return f"summary of {summary.query[:80]}: sites outside the query's node set"
+    problem = _problem_with_thinned(summary, query)
+    if problem is not None:
+        return f"summary of {summary.query[:80]}: {problem}"
     problem = _problem_with_places(summary, query, roster) or _problem_with_times(summary, query)
     return None if problem is None else f"summary of {summary.query[:80]}: {problem}"
+
+
+def _problem_with_thinned(summary: Summary, query: LiveQuery | None) -> str | None:
+    """Relays drop groups of what they have merged, where a query lets them. What has one site in it
+    is as the site has signed it."""
+    thinned = summary.coverage.thinned
+    if not thinned:
+        return None
+    if not summary.coverage.is_merged:
+        return "groups were dropped of what has one site in it, wanted several"
+    if query is not None and (query.thinned_by is None or not query.thinned_by.may_be(thinned)):
+        return "groups were dropped of it, which this query does not let relays do"
+    return None
 
 
 def _problem_with_places(
@@ -256,6 +272,9 @@ def problem_with_alter(alter: Alter, install: Install, roster: RosterIndex) -> s
     columns = {_tolerated(one.tolerance) for one in others if one.tolerance is not None}
     if altered.tolerates is not None and columns - {_tolerated(altered.tolerates)}:
         return f"{text}: an error of other columns than it has been asked for"
+    share = 0.0 if query.tolerates is None else query.tolerates.relay_share
+    if altered.tolerates is not None and altered.tolerates.relay_share != share:
+        return f"{text}: wanted {share:g} of its bounds left to relays, as it was installed"
     return None
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from headwater.algebra.coverage import EMPTY, OPEN, WHOLE, Coverage, GroupKey, group_key
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
+from headwater.algebra.remainders.thin import joined
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 
@@ -104,6 +105,10 @@ class PaneBoard:
         self._owed_updates: dict[int, Ranges] = {}
         self.rests: list[Rest] = []
         """What came with kept summaries of what sites have kept back."""
+        self.thinned: list[Remainders] = []
+        """What relays have dropped of kept summaries: it counts until those are replaced."""
+        self.stays_thinned = False
+        """It can't come: a site that had it has it no more."""
 
     @property
     def undrawn(self) -> int:
@@ -155,10 +160,12 @@ class PaneBoard:
         return self.holdings.get(ordinal)
 
     def withheld(self, *, gives_back: bool, is_sealed: bool) -> Remainders:
-        """All that is kept back. ``gives_back``: a further update of a site has all of its rest;
-        otherwise it never comes. ``is_sealed``: every site has sealed the pane."""
+        """All that is kept back, and dropped. ``gives_back``: a further update of a site has all of
+        its rest; otherwise it never comes. ``is_sealed``: every site has sealed the pane."""
         rests = self.kept_back(gives_back=gives_back, is_sealed=is_sealed)
-        return reduce(merge_remainders, (one.withheld for one, _ in rests), ())
+        nothing: Remainders = ()
+        kept = reduce(merge_remainders, (one.withheld for one, _ in rests), nothing)
+        return joined(kept, self.thinned) if self.thinned else kept
 
     def keeping_back(self, *, gives_back: bool, is_sealed: bool) -> int:
         """The sites of which something is kept back, as a bitset; of a piece of several all."""
@@ -365,6 +372,7 @@ class PaneBoard:
             self.damaged,
             self.rows_number,
             tuple(self.rests),
+            tuple(self.thinned),
         )
 
 

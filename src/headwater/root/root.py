@@ -204,6 +204,7 @@ class Root:
             self.books.mark_awaited()
         for spare in self.parking.take_due(now_s=now_s):
             self.intake.let_in(spare, now_s=now_s)
+        self.disputes.leave_thinned(now_s=now_s)
         self.disputes.replace(now_s=now_s)
         self.disputes.compare(now_s=now_s)
         answer = self.answers.ask(kept_through=self.kept, now_s=now_s)

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from headwater.algebra.coverage import FIRST, OPEN, Coverage, Group, GroupKey, SitePart
 from headwater.algebra.remainders.remainder import Remainders
+from headwater.algebra.remainders.tolerance import Finally
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Range
 from headwater.algebra.words.acknowledgement import Greeting
@@ -68,6 +69,8 @@ class Scoreboard:
         """Pane -> sites of which carriers have brought more since it was compared."""
         self.lacked: dict[int, dict[int, int]] = {}
         """Pane -> site -> how many updates it has signed, of which some never came."""
+        self.thinned: dict[int, None] = {}
+        """Panes with rows of which relays have dropped some."""
 
     @property
     def expected(self) -> int:
@@ -112,6 +115,7 @@ class Scoreboard:
         gone, self._order = self._order[:end], self._order[end:]
         for one in gone:
             del self.boards[one]
+            self.thinned.pop(one, None)
         return gone
 
     def is_settled(self, board: PaneBoard) -> bool:
@@ -180,11 +184,15 @@ class Scoreboard:
             self._add(board, part.ordinal, part)
         if coverage.withheld and has_rows:
             board.rests.append(Rest.of(coverage))
+        if coverage.thinned and has_rows:
+            board.thinned.append(coverage.thinned)
+            self.thinned[pane] = None
 
     def make_anew(self, pane: int) -> PaneBoard:
         """The board of the pane without any summary, to enter those that are left. What was
         covered stays so, if only as declined."""
         former = self.boards.pop(pane, None)
+        self.thinned.pop(pane, None)
         if former is None:
             return self.open(pane)
         board = self.boards[pane] = self.peek(pane)
@@ -227,7 +235,24 @@ class Scoreboard:
             and all(one.is_possible and _is_possible(one) for one in coverage.groups)
             and all(map(_is_possible, coverage.parts))
             and self._is_tolerated(coverage.withheld)
+            and self._may_be_thinned(coverage)
         )
+
+    def _may_be_thinned(self, coverage: Coverage) -> bool:
+        """Whether a relay may have dropped so much: of what it had merged, and by some settings."""
+        if not coverage.thinned:
+            return True
+        tolerances = self.table.settings.tolerances
+        return coverage.is_merged and any(one.is_thinned_by(coverage.thinned) for one in tolerances)
+
+    def wants_whole(self, board: PaneBoard) -> bool:
+        """Whether what relays have dropped of the pane is still to come from its sites: where all
+        that was kept back follows, and while nothing final was said of it."""
+        if not board.thinned or board.is_frozen or board.stays_thinned:
+            return False
+        used = map(self.table.settings.of, self.table.settings_at(board.pane, board.covered))
+        asked = [one.tolerance for one in used if one is not None and one.tolerance is not None]
+        return all(one.finally_ is Finally.EXACT for one in asked)
 
     def _is_tolerated(self, withheld: Remainders) -> bool:
         """Whether sites may say so of what they keep back."""

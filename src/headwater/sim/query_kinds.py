@@ -62,6 +62,8 @@ LATER_SHARE = 0.1
 """How many have no error at first, and may be altered to have one."""
 """How many of all that have neither states, sessions nor states that grow let sites keep something
 back."""
+RELAYS_SHARE = 0.6
+"""How many of those with a share of the total leave a part of it to relays."""
 SHARES_SHARE = 0.5
 """How many of those have an error that is a number of records."""
 DEALT_SIZES = (6.0, 40.0)
@@ -199,6 +201,17 @@ def draw_degradation(random: Random, query: Query) -> Query:
     )
 
 
+def draw_relays(random: Random, query: Query) -> Query:
+    """The same query, sometimes with a part of its bound that is relays'."""
+    tolerance, share = query.tolerates, random.choice((0.25, 0.5, 0.9))
+    is_drawn = random.random() < RELAYS_SHARE
+    if not is_drawn or tolerance is None or tolerance.top is not None or tolerance.can_move:
+        return query
+    return msgspec.structs.replace(
+        query, tolerance=msgspec.structs.replace(tolerance, relays=share)
+    )
+
+
 def draw_largest(random: Random, query: Query) -> Query:
     """The same query, sometimes with the largest groups alone in the place of a threshold."""
     count, tolerance = random.choice((1, 2, 4)), query.tolerates
@@ -276,7 +289,9 @@ def draw_rate(random: Random, query: Query) -> float | None:
     bounded, and where the largest groups are looked for."""
     if query.degrades is not None and query.degrades.bounds_backlog:
         return random.choice(WIDER_RATES)
-    is_slow = query.tolerates is not None and query.tolerates.top is not None
+    is_slow = query.tolerates is not None and (
+        query.tolerates.top is not None or query.tolerates.relay_share > 0.0
+    )
     return random.choice(RATES) if is_slow or isinstance(query.rounds, int) else None
 
 

@@ -40,6 +40,7 @@ from headwater.sim.query_kinds import (
     draw_largest,
     draw_past,
     draw_rate,
+    draw_relays,
     draw_rounds,
     draw_sequence,
     draw_sessions,
@@ -58,6 +59,7 @@ from headwater.sim.tuning import (
     draw_digests,
     draw_limits,
     draw_link_budgets,
+    draw_narrow_relays,
     draw_pace,
 )
 from headwater.sim.world.latencies import Matrix
@@ -153,6 +155,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query = draw_dealt(Random(f"shares {seed}"), query, sites=asked, now_s=START_S)
         query = draw_degradation(Random(f"degradation {seed}"), query)
         query = draw_largest(Random(f"largest {seed}"), query)
+        query = draw_relays(Random(f"relays {seed}"), query)
         query = draw_waiting(Random(f"waiting {seed}"), query)
         query = draw_demand(Random(f"fidelity {seed}"), query)
         query = draw_rounds(Random(f"rounds {seed}"), query)
@@ -205,8 +208,18 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         limits=_draw_limits(random, seed, is_finite=is_finite),
         bytes_per_s=draw_rate(Random(f"rates {seed}"), query),
         levels=levels,
-        budgets=draw_link_budgets(Random(f"link budgets {seed}"), _links(roster, trees)),
+        budgets=_draw_sending_budgets(seed, query, _links(roster, trees)),
     )
+
+
+def _draw_sending_budgets(
+    seed: int, query: Query, links: tuple[tuple[str, str], ...]
+) -> dict[str, LinkBudgets]:
+    budgets = draw_link_budgets(Random(f"link budgets {seed}"), links)
+    if query.tolerates is None or not query.tolerates.relay_share:
+        return budgets
+    into_root = [link for link in links if link[1] == query.root]
+    return draw_narrow_relays(Random(f"narrow relays {seed}"), into_root) | budgets
 
 
 def in_order(*faults: Fault) -> tuple[Fault, ...]:

@@ -92,6 +92,7 @@ class Limits(msgspec.Struct, frozen=True):
     ahead_panes_max: int = 20_000
     early_worth_s: float = 0.002
     """Panes are small, and so are the flushes that are too long."""
+    thin_worth_s: float = 0.02
     early_keys_min: int = 1
 
 
@@ -129,6 +130,19 @@ def draw_link_budgets(random: Random, links: Sequence[tuple[str, str]]) -> dict[
         rate = random.choice(LINK_BYTES_PER_S)
         is_single = random.random() < 0.3
         found[sender] = LinkBudgets(None, {receiver: rate}) if is_single else LinkBudgets(rate)
+    return found
+
+
+ROOT_BYTES_PER_S = (700.0, 1_500.0)
+"""Of a link into a root whose relays may leave groups out: less than what they merge."""
+
+
+def draw_narrow_relays(random: Random, links: Sequence[tuple[str, str]]) -> dict[str, LinkBudgets]:
+    """Most of these links into a root."""
+    found = {}
+    for sender, root in dict(links).items():
+        if random.random() < 0.7:
+            found[sender] = LinkBudgets(None, {root: random.choice(ROOT_BYTES_PER_S)})
     return found
 
 
@@ -190,6 +204,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             parts_max=limits.parts_max,
             link_queue_bytes_max=limits.link_queue_bytes_max,
             backlog_hold_s=limits.backlog_hold_s,
+            thin_worth_s=limits.thin_worth_s,
             dials_per_s_max=limits.dials_per_s_max,
             dials_burst_max=limits.dials_burst_max,
             hosts_sought_per_s_max=limits.hosts_sought_per_s_max,

@@ -44,6 +44,8 @@ given up."""
 ENDED_BY_NONE = ("error", "budget", "degrade", "backlog_bytes", "backlog_age")
 _KEEPS_BACK = {"error", "degrade"}
 """By which there is something of which ``finally`` says what becomes of it."""
+OF_A_BOUND = "relay_share"
+"""It is a part of what is kept back, and says nothing where there is none."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
 NOT_ALTERABLE: Mapping[str, str] = {
     "window": "another window is another question",
@@ -56,6 +58,7 @@ NOT_ALTERABLE: Mapping[str, str] = {
     "session_max": "sessions that are open were cut by it",
     "root": "answers so far lie at the root that it was installed with",
     "roots": "the groups of a stream are dealt out among the roots that it was installed with",
+    "relay_share": "relays have left groups out by it, and sites kept back by what it leaves them",
     "rounds": "keys of panes that are open have left by them",
     "fidelity": "sites have let go of what it did not want, and windows were final by it",
     "below": "windows that had less were answered by it",
@@ -236,6 +239,8 @@ def text_with(text: str, options: Written) -> str:
     """The one stream of a text, with these options in the place of those that may be altered."""
     stream = _stream(text)
     kept = [(one.name, one.written) for one in stream.options if one.name not in ALTERABLE]
+    if not dict(options).keys() & _KEEPS_BACK:
+        kept = [one for one in kept if one[0] != OF_A_BOUND]
     written = ", ".join(f"{name} = {value}" for name, value in (*options, *kept))
     with_ = f" WITH ({written})" if written else ""
     return f"CREATE STREAM {stream.name}{with_} AS\n{text[stream.select_offset :]}"

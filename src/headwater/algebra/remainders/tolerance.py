@@ -7,7 +7,7 @@ remainder for each column.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from math import isfinite
 from typing import Annotated, Literal, TypeAlias, cast
@@ -192,6 +192,40 @@ class Tolerance(msgspec.Struct, frozen=True):
     largest: Largest | msgspec.UnsetType = msgspec.UNSET
     """Set: in the place of bounds, all of each column may be kept back, but of the largest groups;
     and nothing where the way is wide enough."""
+    relays: Annotated[float, Meta(gt=0.0, lt=1.0)] | msgspec.UnsetType = msgspec.UNSET
+    """Which part of its bounds is relays', who drop groups of merged pieces by it (``thin``);
+    unset: none, all of them are the sites'."""
+
+    @property
+    def relay_share(self) -> float:
+        """0: relays drop nothing."""
+        return self.relays if isinstance(self.relays, float) else 0.0
+
+    def at_sites(self) -> Tolerance:
+        """What is left to sites."""
+        part = 1.0 - self.relay_share
+        return self if part == 1.0 else self._with_sizes(lambda one: _site_size(one, part))
+
+    def at_relays(self) -> Tolerance | None:
+        """What is left to each relay, of each piece that it has merged; None: nothing. As if it
+        were a site that always keeps something back."""
+        part = self.relay_share
+        if not part:
+            return None
+        plain = self._with_sizes(lambda one: _relay_size(one, part))
+        return msgspec.structs.replace(
+            plain, threshold=msgspec.UNSET, relays=msgspec.UNSET, dealing=msgspec.UNSET
+        )
+
+    def _with_sizes(self, size_of: Callable[[ToleratedColumn], float]) -> Tolerance:
+        columns = tuple(msgspec.structs.replace(one, size=size_of(one)) for one in self.columns)
+        threshold = self.threshold
+        if isinstance(threshold, Threshold):
+            sizes = {one.column: one.size for one in columns}
+            was = {one.column: one.size for one in self.columns}[threshold.column]
+            least = threshold.least * sizes[threshold.column] / was
+            threshold = msgspec.structs.replace(threshold, least=least)
+        return msgspec.structs.replace(self, columns=columns, threshold=threshold)
 
     @property
     def top(self) -> Largest | None:
@@ -249,9 +283,18 @@ class Tolerance(msgspec.Struct, frozen=True):
             limits = {one.column: one.size for one in self.columns}
             if not 0.0 <= self.threshold.least <= limits.get(self.threshold.column, -1.0):
                 return f"threshold: wanted one of {list(limits)} up to its bound"
+        if self.relays is not msgspec.UNSET and (fault := self._relay_fault()) is not None:
+            return fault
         if self.top is not None:
             return self._top_fault(self.top)
         return self.dealing.fault() if isinstance(self.dealing, Dealing) else None
+
+    def _relay_fault(self) -> str | None:
+        """What relays drop is a whole group of what they have merged."""
+        if not 0.0 < self.relay_share < 1.0 or self.top is not None:
+            return f"relays: wanted a part of a bound above 0 and below 1, got {self.relays}"
+        never = next((one.column for one in self.columns if not may_thin(one)), None)
+        return None if never is None else f"relays: no group may be dropped by {never}"
 
     def _top_fault(self, top: Largest) -> str | None:
         known = [one.column for one in self.columns if one.is_added]
@@ -278,6 +321,10 @@ class Tolerance(msgspec.Struct, frozen=True):
         """Whether any column has a bound that is dealt out among sites."""
         return any(one.form is ErrorForm.ABSOLUTE and not one.is_largest for one in self.columns)
 
+    def is_thinned_by(self, thinned: Remainders) -> bool:
+        """Whether they can be what a relay has dropped."""
+        return bool(self.relay_share) and self.is_stated_by(thinned)
+
     def is_stated_by(self, remainders: Remainders) -> bool:
         """Whether they can be what its sites have said."""
         if len(remainders) != len(self.columns):
@@ -289,6 +336,24 @@ class Tolerance(msgspec.Struct, frozen=True):
         """For people, a sentence each."""
         for one in self.columns:
             yield one.text()
+
+
+def may_thin(column: ToleratedColumn) -> bool:
+    """Whether a relay may drop groups by it (``thin`` says why)."""
+    if column.form is ErrorForm.TOTAL:
+        return column.meaning is Meaning.ADDED
+    return column.is_largest or (column.form is ErrorForm.VALUE and column.size >= 1.0)
+
+
+def _site_size(column: ToleratedColumn, part: float) -> float:
+    return column.size * part if column.form is ErrorForm.TOTAL else column.size
+
+
+def _relay_size(column: ToleratedColumn, part: float) -> float:
+    """0: nothing of it."""
+    if not may_thin(column):
+        return 0.0
+    return column.size * part if column.form is ErrorForm.TOTAL else column.size
 
 
 def _as_written(one: ToleratedColumn) -> ToleratedColumn:

@@ -264,7 +264,8 @@ class EarlyRounds:
 def _measures(query: Query, part: float | None) -> tuple[Measure, ...]:
     """By what keys matter: the columns that an error is asked of, or all that add up. ``part``: of
     an absolute bound; None: an even one."""
-    tolerance, panes = query.tolerates, query.window.panes_per_window
+    asked, panes = query.tolerates, query.window.panes_per_window
+    tolerance = None if asked is None else asked.at_sites()
     if tolerance is None:
         return tuple(Measure(Added()) for _ in query.early_measures) or (Measure(Added()),)
     return tuple(

@@ -252,7 +252,7 @@ def _checked_coverage(packed: PackedCoverage) -> Coverage:
     ordinals = [part.ordinal for part in found.parts]
     if any(a >= b for a, b in pairwise(ordinals)):
         raise Refused(Refusal.MALFORMED, "coverage: wanted parts in rising order, each site once")
-    for remainder in found.withheld:
+    for remainder in (*found.withheld, *found.thinned):
         try:
             remainder.checked()
         except WireError as error:

@@ -19,6 +19,7 @@ from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.packing import Packing
 from headwater.overlay.carry.summary_entry import rows_bytes
+from headwater.overlay.carry.thinning import Thinning
 from headwater.overlay.carry.time_space_list import TimeSpaceList
 from headwater.overlay.commands.command_log import CommandLog
 from headwater.overlay.commands.live_query import LiveQuery
@@ -64,7 +65,8 @@ class Carrier:
         """How often summaries left by each stage of the policy."""
         self._capacities: dict[str, WayCapacity] = {}
         """Of the ways of queries that are live, as they were known last."""
-        self.list = TimeSpaceList(here.config, router, here.tray, self._died)
+        thinning = Thinning(self._waits_s, here.tray, worth_s=here.config.thin_worth_s)
+        self.list = TimeSpaceList(here.config, router, here.tray, self._died, thinning)
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -149,6 +151,20 @@ class Carrier:
         found = least(way, WayCapacity(share.bytes_per_s, BUDGET))
         return UNKNOWN if found.bytes_per_s is None else found
 
+    def _waits_s(self, site: str, query: LiveQuery, size_bytes: int) -> float:
+        """How long what waits for the link to a site needs on it, with so many bytes of rows more
+        that are the query's; where nothing is known of it, none."""
+        link, carries = self._neighbours.link(site), self._capacity_by(site, query).bytes_per_s
+        whole = least(
+            WayCapacity(link.capacity.bytes_per_s, site),
+            WayCapacity(self._neighbours.budgets.of(site), BUDGET),
+        ).bytes_per_s
+        if carries is None or whole is None:
+            return 0.0
+        ahead_bytes = link.queued_bytes + link.handed_bytes
+        own_bytes = size_bytes * self.packing.share(query.id)
+        return ahead_bytes / max(whole, 1.0) + own_bytes / max(carries, 1.0)
+
     def _died(self, site: str, now_s: float) -> None:
         """A summary has waited for the link to this site until it was too old: that is told on."""
         self._neighbours.link(site).capacity.died(now_s=now_s)
@@ -161,6 +177,8 @@ class Carrier:
         if problem is not None:
             self._tray.refuse(sender, problem, now_s=now_s)
             return
+        if query is not None and query.thinned_by is not None and summary.proof is not None:
+            self._learn_size(summary, query)
         if query is not None and sender != self._site:
             tree, sites = summary.route.tree, summary.coverage.sites
             self._bringers.came(query.id, tree, sender, sites, now_s=now_s)
@@ -174,6 +192,12 @@ class Carrier:
             self._tray.count("unwanted")
         else:
             self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s), now_s=now_s)
+
+    def _learn_size(self, summary: Summary, query: LiveQuery) -> None:
+        """A relay that has no rows of its own sees by those of others what a row takes."""
+        packed_bytes = 0 if summary.proof is None else summary.proof.size_bytes
+        size_bytes = rows_bytes(summary.rows, query)
+        self.packing.learn(query.id, packed_bytes=packed_bytes, rows_bytes=size_bytes)
 
     def let_go(self, query_id: str) -> None:
         """Its root has said of panes that nobody wants them any more: what waits here of them."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.coverage import Coverage
+from headwater.algebra.remainders.thin import Thinner
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Lane, Rows, Summary, merge_summaries
 from headwater.overlay.commands.live_query import LiveQuery
@@ -111,6 +113,26 @@ class SummaryEntry:
             assert self.query.merger is not None, "without a merger an entry has one part"
             self.parts = [merge_summaries(self.parts, self.query.merger, coverage=self.coverage)]
             self.size_bytes = rows_bytes(self.parts[0].rows, self.query)
+
+    def thin(self, tolerance: Tolerance, keys: tuple[str, ...]) -> int:
+        """Drop groups of what is one merged piece by now; how many. A site's own update is what the
+        site has signed, early ones are those that matter, and nothing is thinned twice: the bound
+        would be used up twice. Raises whatever the rows raise, and then nothing has changed."""
+        is_piece = self.may_merge and len(self.parts) == 1 and self.coverage.is_merged
+        if not is_piece or self.coverage.thinned or self.is_early or self.query is None:
+            return 0
+        (piece,) = self.parts
+        merger = self.query.merger
+        if piece.rows is None or piece.proof is not None or not isinstance(merger, Thinner):
+            return 0
+        found = merger.thinned(piece.rows, tolerance, keys)
+        if found is None:
+            return 0
+        rows, thinned = found
+        self.coverage = msgspec.structs.replace(self.coverage, thinned=thinned)
+        self.parts = [msgspec.structs.replace(piece, rows=rows, coverage=self.coverage)]
+        self.size_bytes = rows_bytes(rows, self.query)
+        return max((one.keys for one in thinned), default=0)
 
     def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:
         """The parts with the age of the oldest, on their way as ``hop`` says."""

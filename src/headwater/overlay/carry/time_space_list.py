@@ -30,9 +30,8 @@ Updates that left before the close of their pane meet each other, never a close:
 rounds, at the same offsets of the pane. They teach nobody how long to wait for a close, and are
 held from their own first send.
 
-Rows are merged when an entry leaves, all in one call, because merging k tables at once costs the
-same as the last of k - 1 pairwise merges. Only an entry that has gathered ``parts_max`` is merged
-earlier, to bound what is kept.
+Rows are merged when an entry leaves, all in one call, since k tables at once cost what the last of
+k - 1 pairwise merges does; earlier only where it has gathered ``parts_max``, to bound what is kept.
 """
 
 from __future__ import annotations
@@ -46,6 +45,7 @@ from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.interval_shelf import IntervalShelf, ShelfKey
 from headwater.overlay.carry.net_dist import NetDist
 from headwater.overlay.carry.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
+from headwater.overlay.carry.thinning import Thinning
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.config import OverlayConfig
 from headwater.overlay.tray import Tray
@@ -67,9 +67,10 @@ class TimeSpaceList:
         router: Router,
         tray: Tray,
         on_died: Callable[[str, float], None] = lambda site, now_s: None,
+        thinning: Thinning | None = None,
     ) -> None:
-        """``on_died`` hears of whatever has waited for the link to a site until it was too old."""
-        self._on_died = on_died
+        """``on_died`` hears of what has waited for the link to a site until it was too old."""
+        self._on_died, self._thinning = on_died, thinning
         self.size_bytes = 0
         self._config = config
         self._router = router
@@ -157,11 +158,8 @@ class TimeSpaceList:
 
     def discard_query(self, query_id: str) -> int:
         """The query was removed; how many entries went with it."""
-        gone = [entry for entry in self._entries.values() if entry.key[0] == query_id]
-        for entry in gone:
-            self._remove(entry)
         self._net_dists.pop(query_id, None)
-        return len(gone)
+        return self.discard(query_id, lambda query, first, last: True)
 
     def discard(self, query_id: str, is_over: Callable[[str, int, int], bool]) -> int:
         """Let go of what waits of panes of the query that are over; how much it was."""
@@ -304,6 +302,8 @@ class TimeSpaceList:
             self._take_alike(entry)
             self._compact(entry, now_s)
             self._remove(entry)
+            if self._thinning is not None:
+                self._thinning.thin(entry, hop, now_s=now_s)
             return [(hop, summary) for summary in entry.leave(hop, now_s=now_s)]
         if not entry.is_due:
             entry.is_due = True

@@ -6,12 +6,17 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from headwater.algebra.panes import MICROS
+from headwater.algebra.remainders.remainder import Remainders
+from headwater.algebra.remainders.tolerance import Threshold, Tolerance
+from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
 from headwater.algebra.windows.sessions import Sessions
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.ways.tree_place import TreePlace, find_place
 from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Install
 from headwater.plan.query import Query
 from headwater.plan.tree import Tree
@@ -31,6 +36,30 @@ class TreeSet(msgspec.Struct, frozen=True):
     trees: tuple[Tree, ...]
     places: tuple[TreePlace | None, ...]
     """This peer's place in each tree; None where it is no member."""
+
+
+class ThinnedBy(msgspec.Struct, frozen=True):
+    """By what a relay drops groups of the merged pieces of a query."""
+
+    settings: SettingsBook
+    keys: tuple[str, ...]
+    """By which rows are groups of an answer."""
+    pane_s: float
+
+    def at(self, pane: int) -> tuple[Tolerance, float] | None:
+        """What relays may drop of a piece of the pane, and how long what waits for the link must
+        need at least before they do; None: nothing. A threshold is for a link that does not keep
+        up; an error may be used up wherever it saves time."""
+        tolerance = self.settings.at(pane).tolerance
+        relays = None if tolerance is None else tolerance.at_relays()
+        if tolerance is None or relays is None:
+            return None
+        is_by_link = isinstance(tolerance.threshold, Threshold)
+        return relays, self.pane_s if is_by_link else 0.0
+
+    def may_be(self, thinned: Remainders) -> bool:
+        """Whether they can be what a relay has dropped, by any of the settings."""
+        return any(one.is_thinned_by(thinned) for one in self.settings.tolerances)
 
 
 class LiveQuery(msgspec.Struct, frozen=True):
@@ -55,6 +84,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Its rows are fragments of sessions, each of which lies in its pane."""
     sends_early: bool = False
     """Updates of its panes may leave their sites before the close."""
+    thinned_by: ThinnedBy | None = None
+    """None: all that was merged is sent."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -91,7 +122,9 @@ class LiveQuery(msgspec.Struct, frozen=True):
 
     def altered(self, install: Install) -> LiveQuery:
         """The same, with the settings that its install has by now."""
-        return msgspec.structs.replace(self, altered_times=_altered_times(install))
+        return msgspec.structs.replace(
+            self, altered_times=_altered_times(install), thinned_by=_thinned_by(install)
+        )
 
     def all_places(self) -> list[TreePlace]:
         """In all trees of all plans."""
@@ -155,8 +188,19 @@ def open_query(
         place_columns=install.query.place_columns,
         sessions=sessions if isinstance(sessions, Sessions) else None,
         sends_early=install.query.round_count > 1,
+        thinned_by=_thinned_by(install),
     )
     return live, problem
+
+
+def _thinned_by(install: Install) -> ThinnedBy | None:
+    """An input that ends has no scarce link, and no deadline."""
+    query, settings = install.query, install.settings
+    if query.ends or not any(one.relay_share for one in settings.tolerances):
+        return None
+    keys = tuple(key.name for key in visible_keys(query.program))
+    pane_s = 0.0 if query.numbers is not None else query.window.pane_us / MICROS
+    return ThinnedBy(settings, keys, pane_s)
 
 
 def _altered_times(install: Install) -> tuple[tuple[int, float], ...]:

@@ -59,9 +59,20 @@ class Disputes:
         verdict = self.scoreboard.judge(summary.pane, summary.coverage)
         if verdict in (Verdict.STRANGER, Verdict.MISTAGGED) or not self.replacing.take(summary):
             return False
+        bench = self.replacing.benches[summary.pane]
+        if bench.is_thinned and verdict in (Verdict.ACCEPTED, Verdict.CLOSES):
+            return False  # it counts at once, and again when the pane is made whole
         self._books.counters["own word"] += 1
         self.replace(now_s=now_s)
         return True
+
+    def leave_thinned(self, *, now_s: float) -> None:
+        """Panes of which a site has no more what relays have dropped: they stay as they are."""
+        for pane in self.replacing.hopeless():
+            self.replacing.give_up(pane)
+            text = f"pane {pane}: a site of it has no more what relays dropped"
+            self._books.notice("stays thinned", text)
+            self._intake.touch(self.scoreboard.open(pane), now_s=now_s)
 
     def replace(self, *, now_s: float) -> None:
         """Disputed panes of which all sites' own updates are in, while no answer is made of what

@@ -161,9 +161,11 @@ def assess(
     final_by = FinalBy.ENOUGH if has_enough else None
     if is_settled and is_sealed:
         stays = bool(withheld) and not withheld.follows
+        stays = stays or any(board.thinned for board in boards)
         final_by = FinalBy.DRAWN if fidelity.undrawn else FinalBy.SEALED
         final_by = FinalBy.BOUNDED if stays else final_by
-    final_by = None if disputed or is_doubted else final_by
+    is_awaited = any(map(scoreboard.wants_whole, boards))
+    final_by = None if disputed or is_doubted or is_awaited else final_by
     degraded: tuple[DegradedSite, ...] = ()
     if table.degraded:
         degraded = degraded_sites(table, boards, sealed_through=sealed_through)
@@ -197,7 +199,8 @@ def assess(
 def _stated(
     book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
 ) -> StatedErrors:
-    """What is kept back of all panes together, by the settings that each of them was made by."""
+    """What is kept back, and dropped, of all panes together, by the settings that each of them was
+    made by."""
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))

@@ -41,6 +41,7 @@ WITHHELD_SOMETIMES = (
     "what was kept back has followed",
     "what was kept back stays",
     "a share was used that had moved",
+    "a relay left out groups of what it had merged",
 )
 
 
@@ -190,7 +191,7 @@ class AnswerCheck:
                 if not site.takes(self.query, pane):
                     continue
                 in_it = bag.once & site.born(self.query, pane)
-                kept_back = site.kept_back(envelope.query, pane) if envelope.withheld else 0
+                kept_back = self._kept_back(site, pane) if envelope.withheld else 0
                 lack = site.lack(self.query, pane, in_it | kept_back)
                 key = (self._names[ordinal], pane)
                 if key not in states and len(site.incarnations) == 1:
@@ -228,6 +229,8 @@ class AnswerCheck:
                 "stated errors are true", f"{where}: lacks {lacking}, and says {stated:g}"
             )
         dealt = _bounds(envelope.withheld.columns[0].asked) if envelope.withheld else {}
+        if dealt.keys() == {ErrorForm.TOTAL} and self._truth.dropped():
+            self._check_share(where, envelope, lacking)
         if dealt.keys() == {ErrorForm.ABSOLUTE} and lacking > dealt[ErrorForm.ABSOLUTE] + 1e-9:
             raise Violation("the bound is kept", f"{where}: lacks {lacking}, asked {dealt}")
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
@@ -236,6 +239,17 @@ class AnswerCheck:
         self._check_first(where, envelope, bag)
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
+
+    def _check_share(self, where: str, envelope: Envelope, lacking: int) -> None:
+        """Sites and relays together keep to the bound, as the answer sees it."""
+        (said,) = envelope.withheld.columns
+        if not said.is_kept or lacking > said.largest:
+            raise Violation("the bound is kept", f"{where}: lacks {lacking}, and says {said}")
+
+    def _kept_back(self, site: SiteTruth, pane: int) -> int:
+        """By the site, or left out by relays of what they had merged."""
+        dropped = self._truth.dropped() & (site.due(self.query, pane) or 0)
+        return site.kept_back(str(self.query.id), pane) | dropped
 
     def _known(self, site: SiteTruth, pane: int, in_it: int) -> int:
         """The site's records that the root knows it may have kept back. Where none is in, the site

@@ -287,6 +287,8 @@ class EndCheck:
                 if self._checkers.truth.has_false_values(str(query.id), pane):
                     continue  # the presence that was claimed is true; values are carriers' word
                 in_it = newest.bag.once & site.truth.born(query, pane)
+                if envelope.final_by is FinalBy.BOUNDED:
+                    in_it |= self._checkers.truth.dropped() & site.truth.born(query, pane)
                 lack = site.truth.lack_at_end(query, pane, in_it)
                 if lack and (site.name, pane) not in excused:
                     raise Violation(

@@ -288,6 +288,8 @@ class Checkers:
         message = effect.message
         if isinstance(message, SummaryMessage):
             summary = message.summary
+            if summary.coverage.thinned:
+                self._transcript.count("a relay left out groups of what it had merged")
             for one in summary.by_pane():
                 check_rows(one.query, one.pane, one.coverage, one.rows, self.truth)
                 self._closes.check(one.query, one.pane, one.coverage)

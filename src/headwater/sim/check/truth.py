@@ -7,7 +7,7 @@ coverage stands for, and which ones a site must have read before it may call a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import product
 from typing import Any
 
@@ -35,6 +35,8 @@ class Truth:
         self._contents: dict[tuple[str, int, Coverage], Bag] = {}
         self._dealt: dict[tuple[str, int], dict[int, float]] = {}
         """By query and pane: the part of the bound that each site has used."""
+        self.dropped: Callable[[], int] = lambda: 0
+        """Records that some relay has left out of some piece that it had merged."""
         self.moved = 0
         """Panes that sites have closed with a share that was not the even one."""
 
@@ -167,9 +169,25 @@ def check_rows(query: str, pane: int, coverage: Coverage, rows: Bag | None, trut
     if truth.is_forged(query, (pane,)):
         return
     stated = truth.content(query, pane, coverage)
+    if coverage.thinned:
+        bag = _with_dropped(query, pane, coverage, bag, stated, truth)
     if stated.once != bag.once:
         raise Violation(
             "true coverage",
             f"{query} pane {pane}: stated but not in: {numbers_text(stated.once & ~bag.once)}; "
             f"in but not stated: {numbers_text(bag.once & ~stated.once)}",
         )
+
+
+def _with_dropped(
+    query: str, pane: int, coverage: Coverage, bag: Bag, stated: Bag, truth: Truth
+) -> Bag:
+    """With what relays have left out of it, which is as much as it says."""
+    dropped = stated.once & ~bag.once
+    said = coverage.thinned[0]
+    if said.total != dropped.bit_count() or dropped & ~truth.dropped() or not coverage.is_merged:
+        raise Violation(
+            "what relays leave out is told",
+            f"{query} pane {pane}: {said}, and it lacks {numbers_text(dropped)}",
+        )
+    return Bag(bag.once | dropped, bag.twice)

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from headwater.algebra.remainders.remainder import Remainder, Remainders
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.sets import bitset
 from headwater.algebra.top.keyed import Keyed
 from headwater.sim.records.bag_keys import RECORD_BYTES, keyed
@@ -68,7 +70,14 @@ def numbers_text(bits: int, *, shown_max: int = 12) -> str:
 
 
 class BagMerger:
-    """``Merger`` for bags; one serves all queries."""
+    """``Merger`` for bags; one serves all queries, and all sites."""
+
+    def __init__(self) -> None:
+        self.dropped = 0
+        """Records that some relay has dropped of some piece."""
+
+    def told_dropped(self) -> int:
+        return self.dropped
 
     def none(self) -> Bag:
         return NOTHING
@@ -82,6 +91,22 @@ class BagMerger:
     def keyed(self, parts: Sequence[Bag], partial: str) -> Keyed:
         """Whatever the column, a key is worth its records."""
         return keyed([part.once for part in parts])
+
+    def thinned(
+        self, rows: Bag, tolerance: Tolerance, keys: tuple[str, ...]
+    ) -> tuple[Bag, Remainders] | None:
+        """Every second record is dropped, the highest first, as far as the bound goes: as if all
+        were of one group, and one stays in any case."""
+        size = tolerance.columns[0].size
+        numbers = list(bitset.members(rows.once))
+        most = min(int(size * len(numbers)), len(numbers) // 2)
+        dropped = bitset.of(numbers[::-2][:most])
+        if not dropped or rows.twice:
+            return None
+        self.dropped |= dropped
+        count = float(dropped.bit_count())
+        remainder = Remainder(count, count, int(count), float(len(numbers)))
+        return Bag(rows.once & ~dropped, rows.twice), (remainder,)
 
     def size_bytes(self, rows: Bag) -> int:
         return rows.once.bit_count() * RECORD_BYTES

@@ -254,6 +254,7 @@ class CubeDisk:
         tolerance = settings.at(pane).tolerance
         if tolerance is None or at.is_closed or self._kind is not Bag:
             return (), ()
+        has_relays, tolerance = tolerance.relay_share > 0.0, tolerance.at_sites()
         numbers = list(bitset.members(at.waiting.once))
         third = [number for number in numbers[1:] if number % KEPT_BACK_ONE_IN == 0]
         column = tolerance.columns[0]
@@ -268,6 +269,9 @@ class CubeDisk:
             most = int(tolerance.share(column, panes=self._panes_of[query], part=part))
             third = third[:most]
             self._truth.deal(query, pane, self._ordinal, part, of=tolerance.sites)
+        elif has_relays:
+            total = len(numbers) + sum(map(len, at.updates))
+            third = third[: int(column.size * total)]
         counts: tuple[int, ...] = ()
         if tolerance.is_by_link:
             parts = () if raised is None else raised.parts

@@ -73,6 +73,8 @@ class World:
         events_max = EVENTS_PER_SITE_MAX * len(scenario.roster.sites)
         self.queue = EventQueue(start_s=START_S, events_max=events_max)
         self.truth = Truth()
+        if isinstance(self._merger, BagMerger):
+            self.truth.dropped = self._merger.told_dropped
         self.transcript = Transcript(START_S, tail_length=tail_length)
         self._config = scenario.config or node_config(scenario.pace, scenario.limits)
         self.storm = StormCheck(self.queue, self._config)

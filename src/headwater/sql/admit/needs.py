@@ -87,6 +87,9 @@ DEGRADE = "degrade"
 for, and a root would take what it sends for something else."""
 LEVELS = "levels"
 """A site that does not know them would run it as a query of its own."""
+RELAY_SHARE = "option relay_share"
+"""A site that does not know it would use up the whole bound, and a root would take what relays have
+left out for all that there is."""
 RANDOM = "option fidelity random"
 """A site that does not know it would send all panes, and a root would wait for them."""
 
@@ -118,7 +121,7 @@ KNOWN = (
     | _words("function", AGGREGATES)
     | _words("type", _TYPES)
     | {EXTENT, SESSIONS, SEQUENCE, OWN_COUNT, LAST_ROWS, ERROR, ERROR_MEANINGS, ANSWER}
-    | {FIDELITY, BUDGET, RANDOM, LEVELS, QUESTION}
+    | {FIDELITY, BUDGET, RANDOM, LEVELS, QUESTION, RELAY_SHARE}
     | _words(DEGRADE, WHOLE)
     | _words("fold", FOLDS)
     | _words("form", _FORMS)
@@ -163,6 +166,7 @@ def needs_of(query: Query) -> tuple[str, ...]:
         | (set() if query.demanded is None else {FIDELITY})
         | (set() if query.link_share.bytes_per_s is None else {BUDGET})
         | ({QUESTION} if query.reads_cube else set())
+        | ({RELAY_SHARE} if query.tolerates is not None and query.tolerates.relay_share else set())
         | _words(DEGRADE, _operators(query))
         | (set() if query.stands_for is None else {LEVELS})
         | ({RANDOM} if query.demanded is not None and query.demanded.is_random else set())

@@ -7,6 +7,7 @@ A column of which nobody could say what it lacks refuses it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import msgspec
@@ -21,6 +22,7 @@ from headwater.algebra.remainders.tolerance import (
     Threshold,
     Tolerance,
     ToleratedColumn,
+    may_thin,
 )
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import Asked, read_degrade
@@ -36,6 +38,7 @@ from headwater.sql.tree.slots import slot_of
 THRESHOLD, TOP = "threshold", "top"
 ALL_OF_IT = {Meaning.ADDED: ErrorForm.TOTAL, Meaning.RECORDS: ErrorForm.VALUE}
 """How "all of it" is said of a column."""
+_SHARE = re.compile(r"(?P<number>\d{1,3}(?:\.\d{0,9})?)\s*%")
 
 
 def asks_to_keep_back(options: Options) -> bool:
@@ -47,7 +50,45 @@ def tolerated(
     tree: Node, errors: Mapping[str, ErrorBound], finally_: Finally, options: Options, *, sites: int
 ) -> Tolerance | UnsetType:
     """What ``error`` asks for, with what a threshold adds to it, or the largest groups alone in its
-    place. Raises ``QueryRefused``."""
+    place; and which part of it is relays'. Raises ``QueryRefused``."""
+    found = _tolerated(tree, errors, finally_, options, sites=sites)
+    share = read_relay_share(options)
+    if share is None:
+        return found
+    if not isinstance(found, Tolerance) or found.top is not None:
+        raise options.refused(
+            "relay_share",
+            "it is a part of the bound by which groups may be left out, and there is none; add "
+            "error = '1 % of total', or degrade = 'threshold(column, 1 % of total)'",
+        )
+    never = next((one for one in found.columns if not may_thin(one)), None)
+    if never is not None:
+        raise options.refused(
+            "relay_share",
+            f"relays would leave whole groups out, which the bound of `{never.column}` "
+            f"('{never.bound.text()}') does not allow; write a share of the total for counts and "
+            "sums, a number for maxima, 100 % for others, or leave relay_share out",
+        )
+    return msgspec.structs.replace(found, relays=share)
+
+
+def read_relay_share(options: Options) -> float | None:
+    """None: relays leave nothing out. Raises ``QueryRefused``."""
+    text = options.text("relay_share")
+    if text is None:
+        return None
+    found = _SHARE.fullmatch(text.strip())
+    share = float(found["number"]) / 100.0 if found is not None else 0.0
+    if not 0.0 < share < 1.0:
+        raise options.refused(
+            "relay_share", f"wanted a share such as '50 %', below 100 %, got '{text[:60]}'"
+        )
+    return share
+
+
+def _tolerated(
+    tree: Node, errors: Mapping[str, ErrorBound], finally_: Finally, options: Options, *, sites: int
+) -> Tolerance | UnsetType:
     tolerance = tolerated_columns(tree, errors, finally_, options, sites=sites)
     top = next((one for one in read_degrade(options) if one.name == TOP), None)
     if top is not None:

@@ -46,6 +46,8 @@ STREAM_OPTIONS = {
     "enough (nothing follows once the fidelity is reached)",
     "fidelity": "how much of a window is enough for an answer: area, or panes and sites, in %",
     "below": "what is said of a window that misses its fidelity: answer, or silent (no rows)",
+    "relay_share": "which part of the bound is relays', as in '50 %': the last one before the root "
+    "leaves small groups out of what it has merged where its link is narrow",
     "rounds": "into how many parts a pane is divided, at whose ends groups may leave early",
     "budget": "what one agent sends for it at most, as in '80 kbit/s'; 'none' unless said",
     "weight": "its part where queries share a link: with 2 twice as much as another one; 1",

@@ -115,7 +115,7 @@ def _kept_back(query: Query) -> Iterator[str]:
     tolerance, panes = query.tolerates, query.window.panes_per_window
     if tolerance is None or tolerance.is_by_link:
         return
-    for one in tolerance.columns:
+    for one in tolerance.at_sites().columns:
         allowed = _allowed(tolerance, one, panes)
         yield f"keeps back groups within the error of {one.column}, {allowed}"
     if isinstance(tolerance.chosen, ChosenRows):
@@ -125,6 +125,26 @@ def _kept_back(query: Query) -> Iterator[str]:
         yield f"answers say how many rows may be on the wrong side of {texts}"
     follows = "follows when that has arrived" if query.owes_rest else "stays at the site"
     yield f"tells with the close how much it kept back, which {follows}"
+
+
+def _thinned(query: Query) -> Iterator[str]:
+    """What relays may leave out of what they have merged."""
+    tolerance = query.tolerates
+    relays = None if tolerance is None else tolerance.at_relays()
+    if tolerance is None or relays is None:
+        return
+    share = 100.0 * tolerance.relay_share
+    yield (
+        f"{share:g} % of the bound is relays': the last one before the root leaves groups out of "
+        "what it has merged of several sites, where that waits too long for its link; of a piece"
+    )
+    for one in relays.columns:
+        if one.form is not ErrorForm.VALUE:
+            yield f"  each may have at most {one.bound.text()} in {one.column}"
+    yield (
+        "  sites keep to the other part; what was left out is told with the piece, and "
+        + ("follows from the sites" if query.owes_rest else "does not follow")
+    )
 
 
 def _given_up(query: Query) -> Iterator[str]:
@@ -252,6 +272,7 @@ def _network(query: Query) -> str:
     ]
     if not isinstance(program.first, UnsetType):
         lines.append(_first(program.first))
+    lines += _thinned(query)
     if not isinstance(query.needs, UnsetType):
         lines.append(
             f"needs {', '.join(query.needs)}: agents that do not know it forward apart, and "

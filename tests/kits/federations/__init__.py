@@ -1,0 +1,1 @@
+"""Small federations, put together of machines, for tests of what goes on between them."""
