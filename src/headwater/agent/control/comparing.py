@@ -52,9 +52,11 @@ def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> a
     former = statement_of(install, install.settings)
     running = tuple(installed_line(runtime, query) for query in live)
     now, before = _meanings(runtime, text), _meanings(runtime, former)
-    if now == before:
+    has_ended = install.settings.end_pane is not None
+    if now == before and not has_ended:
         return api.Compared(wanted[0].stream, api.Standing.SAME, text, former, running)
-    if _but_for_settings(now) == _but_for_settings(before) and _may_alter(live[0]):
+    is_alike = _but_for_settings(now) == _but_for_settings(before)
+    if is_alike and not has_ended and _may_alter(live[0]):
         return api.Compared(
             wanted[0].stream,
             api.Standing.ALTERED,

@@ -26,6 +26,7 @@ SETTINGS_AHEAD_US_MAX = 7 * 86_400_000_000
 OPTIONS_MAX = 16
 OPTION_NAME_MAX = 40
 OPTION_VALUE_MAX = 4_000
+ENDED = "the stream has ended, and its panes are kept for questions"
 SECONDS_MAX = 1e10
 """Three hundred years: longer than any deadline, and still a number that a clock can add."""
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
@@ -48,6 +49,9 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the links that its summaries pass."""
     degradation: Degradation | None = None
     """None: nothing is given up."""
+    is_end: bool = False
+    """Nothing from the pane on is the query's any more. Sites keep the panes before as long as
+    they would have, so that they can be asked. It is never taken back."""
     options: Annotated[
         tuple[tuple[OptionName, OptionValue], ...], Meta(max_length=OPTIONS_MAX)
     ] = ()
@@ -106,6 +110,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
         >>> Settings(options=(("error", "'1 %'"),)).text()
         "error = '1 %'"
         """
+        if self.is_end:
+            return ENDED
         return ", ".join(f"{name} = {value}" for name, value in self.options) or "all by default"
 
     def is_like(self, other: Settings) -> bool:

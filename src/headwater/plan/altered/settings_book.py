@@ -67,6 +67,11 @@ class SettingsBook(msgspec.Struct, frozen=True):
         return next((one.settings for one in self.changes if one.number == number), None)
 
     @property
+    def end_pane(self) -> int | None:
+        """The first pane that is none of the query's any more, by command; None: it goes on."""
+        return min((one.pane for one in self.changes if one.settings.is_end), default=None)
+
+    @property
     def newest(self) -> Settings:
         """Those that hold last."""
         return self.changes[-1].settings if self.changes else self.first
