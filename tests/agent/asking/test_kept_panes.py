@@ -64,7 +64,7 @@ def test_an_end_is_said_once_and_nothing_is_changed_behind_it(tmp_path: Path) ->
         await give_all(agents)
         await end_it(agents)
         assert await end_stream(desk, "pages", operator) == ()
-        with pytest.raises(ConfigurationError, match="has ended .* nothing to change"):
+        with pytest.raises(ConfigurationError, match=r"has ended .* nothing to change"):
             await alter_stream(desk, "pages", "deadline = '20 s'", operator)
 
     run_asked(tmp_path, story)
