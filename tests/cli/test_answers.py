@@ -267,3 +267,12 @@ def test_the_headline_says_of_whose_values_a_sample_is_and_estimates_totals() ->
     told = headline(header(0, sampled=sample))
     assert "a sample: 1 in 4 of all url, each with all it has" in told
     assert "totals of all are estimated, with their standard errors: hits 1400 ± 70.7" in told
+
+
+@pytest.mark.parametrize("trigger", ["complete", "enough", "hopeless", "deadline"])
+def test_the_line_of_a_first_answer_says_by_what_it_was_given(trigger: str) -> None:
+    assert f"revision 1 ({trigger})," in headline(header(0, trigger=trigger))
+
+
+def test_the_line_of_a_revision_says_nothing_of_the_kind() -> None:
+    assert "(" not in headline(header(0, trigger="revision"))

@@ -35,7 +35,7 @@ from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
-from headwater.root.said.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut, Trigger
 from headwater.root.said.reached import Reached
 
 LAG_STEP_S = 0.01
@@ -78,6 +78,8 @@ class Window:
         """Groups that the newest published revision lacks."""
         self.reached = Reached()
         """How much of the window the newest published revision has."""
+        self.first_trigger: Trigger | None = None
+        """By what it was first answered."""
 
 
 class WindowBook:

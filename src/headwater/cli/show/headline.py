@@ -10,7 +10,7 @@ import msgspec
 from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.windows.sequence_grid import number_text
 from headwater.cli.show.amounts import utc
-from headwater.root.said.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut, Trigger
 from headwater.root.said.reached import Reached, share
 from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import StatedErrors
@@ -20,14 +20,14 @@ HOUR_S = 3600.0
 
 
 def headline(header: Mapping[str, Any]) -> str:
-    """``[12:00:00Z … 12:00:10Z) revision 2, 1.3 s after its end, 11 of 12 sites, without fra
-    (unknown)``."""
+    """``[12:00:00Z … 12:00:10Z) revision 1 (deadline), 1.3 s after its end, 11 of 12 sites, without
+    fra (unknown)``."""
     start, end = header["start_us"], header["end_us"]
     span = f"[{utc(start)} … {utc(end)})"
     if header.get("counted"):
         span = f"[{number_text(header['counted'], start)} … {end})"
     parts = [
-        f"{span} revision {header['revision']}",
+        f"{span} revision {header['revision']}{_by(header)}",
         *([_part(header["part"])] if header.get("part") else []),
         *([after_its_end(header["staleness_s"])] if header.get("staleness_s", 0.0) > 0.0 else []),
         f"{_in_whole(header)} of {header['expected']} sites",
@@ -52,6 +52,12 @@ def headline(header: Mapping[str, Any]) -> str:
         parts += list(msgspec.convert(header["sampled"], Sample).lines())
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
+
+
+def _by(header: Mapping[str, Any]) -> str:
+    """Why this revision was made, where it was not that something had changed."""
+    trigger = header.get("trigger", Trigger.REVISION)
+    return "" if trigger == Trigger.REVISION else f" ({trigger})"
 
 
 def _in_whole(header: Mapping[str, Any]) -> int:
