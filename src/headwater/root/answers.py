@@ -282,6 +282,7 @@ class Answers:
             made_of=found.made_of,
             sampled=None if level is None else sample_of(level),
             first_trigger=trigger or window.first_trigger,
+            as_of=self._scoreboard.table.as_of() if self._query.asked else (),
         ).near(self._query.bounds)
 
     # What became of it

@@ -17,6 +17,7 @@ import msgspec
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import AlarmKind
+from headwater.algebra.words.as_of import AsOf
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
@@ -265,6 +266,10 @@ class Envelope(msgspec.Struct, frozen=True):
     """Of whose values it is, and what all of them are estimated to have; None: it is of all."""
     first_trigger: Trigger | None = None
     """By what the window was first answered, also in revisions; None: an older version made it."""
+
+    as_of: tuple[AsOf, ...] = ()
+    """Of a question's answer: as of when the panes of each site are that has answered it. Sites
+    that had closed alike are one group."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""
