@@ -128,6 +128,7 @@ def _require_asked(
     )
     found = [one for one in made if one.id.name == alter.id.name and one.stream == request.stream]
     is_it = bool(found) and _undealt(alter.settings) == _undealt(Settings.of(found[0]))
+    is_it = is_it and alter.settings.rounds in (None, found[0].round_count)
     ahead_s = found[0].window.pane_start_us(alter.first_pane) / 1e6 - now_s if found else 0.0
     if not is_it or alter.settings.options != wanted or abs(ahead_s) > SETTINGS_AHEAD_US_MAX / 1e6:
         raise HeadwaterError(
@@ -224,7 +225,8 @@ def _signed(signature: OperatorSignature, command: Command | SiteBudget) -> api.
 
 
 def _undealt(settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, tolerance=undealt(settings.tolerance), options=())
+    tolerance = undealt(settings.tolerance)
+    return msgspec.structs.replace(settings, tolerance=tolerance, options=(), rounds=None)
 
 
 def _with_undealt(query: Query) -> Query:
