@@ -142,6 +142,7 @@ def _require_asked(
     found = [one for one in made if one.id.name == alter.id.name and one.stream == request.stream]
     asked = [msgspec.structs.replace(Settings.of(one), is_end=request.ends) for one in found]
     is_it = bool(asked) and _undealt(alter.settings) == _undealt(asked[0])
+    is_it = is_it and alter.settings.rounds in (None, found[0].round_count)
     ahead_s = found[0].window.pane_start_us(alter.first_pane) / 1e6 - now_s if found else 0.0
     if not is_it or alter.settings.options != wanted or abs(ahead_s) > SETTINGS_AHEAD_US_MAX / 1e6:
         raise HeadwaterError(
@@ -238,7 +239,8 @@ def _signed(signature: OperatorSignature, command: Command | SiteBudget) -> api.
 
 
 def _undealt(settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, tolerance=undealt(settings.tolerance), options=())
+    tolerance = undealt(settings.tolerance)
+    return msgspec.structs.replace(settings, tolerance=tolerance, options=(), rounds=None)
 
 
 def _with_undealt(query: Query) -> Query:

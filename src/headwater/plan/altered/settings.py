@@ -17,7 +17,7 @@ from msgspec import Meta
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.degrading.degradation import Degradation
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Rounds
 
 SETTINGS_KEPT_MAX = 32
 """Numbered settings of one query that are kept: beyond, the lowest numbers are forgotten."""
@@ -57,6 +57,9 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     ] = ()
     """By which people know them: every option of these settings that is not left to its default,
     its value as it was written, quotes and all. Of the first ones the statement says so."""
+    rounds: Rounds | None = None
+    """Into how many rounds a pane is divided at whose ends keys may leave; 1: none leave before
+    the close. None: as the query was installed, and as agents of before wrote all settings."""
 
     @classmethod
     def of(cls, query: Query) -> Settings:
@@ -86,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             tolerance=self.tolerance or msgspec.UNSET,
             share=msgspec.UNSET if self.share == EVEN else self.share,
             degradation=self.degradation or msgspec.UNSET,
+            rounds=query.rounds if self.rounds is None else self.rounds,
         )
 
     def as_written(self) -> Settings:
