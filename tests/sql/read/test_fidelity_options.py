@@ -133,7 +133,7 @@ def test_counts_and_sums_are_scaled_and_nothing_else_is() -> None:
     assert query.demanded.scaled_columns == ("n", "size", "late")
     text = explain(query)
     assert "takes area 40 %, random (4 of each 10 panes) of a window" in text
-    assert "says by what to multiply n, size, late to estimate all records" in text
+    assert "has n, size, late beside it as all records are estimated to have it" in text
 
 
 def test_a_demand_that_nobody_can_mean_makes_no_query() -> None:
