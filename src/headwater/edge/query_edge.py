@@ -162,6 +162,7 @@ class QueryEdge:
 
     def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
+        full = self.full or self
         if self.answering is not None:
             self.answering.begin(answers)
         return MakeUpdates(
@@ -169,8 +170,8 @@ class QueryEdge:
             tuple(panes),
             state.record,
             self._are_updates_sent,
-            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
-            raised=degrading.raised() if degrading else None,
+            is_measured=bool(full.degrading),
+            raised=full.degrading.raised(full.levels.told) if full.degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
         )

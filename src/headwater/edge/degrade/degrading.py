@@ -63,10 +63,11 @@ class Degrading:
         if said and said[-1].step:
             self.policy = Policy(said[-1].step, said[-1].why)
 
-    def raised(self) -> Raised | None:
-        """Of a threshold, for what is closed now; None: the query has none."""
+    def raised(self, told: int = 0) -> Raised | None:
+        """Of a threshold, for what is closed now, be it a pane of the query or of a level; None:
+        the query has none. ``told``: the step that somebody has set (``Levels.told``)."""
         plan = self.plan
-        found = () if plan is None else tuple(plan.levels_at(self.policy.step))
+        found = () if plan is None else tuple(plan.levels_at(max(told, self.policy.step)))
         return next(
             (
                 Raised(one.at, one.operator.levels)

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.bounds import Name
-from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
@@ -193,6 +193,18 @@ def is_coarser(companion: Query, finer: Query) -> bool:
     return is_whole and is_aligned and level.coarsening.is_within(other.coarsening)
 
 
+def _tolerance_fault(tolerance: Tolerance) -> str | None:
+    """A threshold raises the bound of whatever is sent, be it panes of the query or of a level. A
+    number of it would hold for windows of one length only, and be dealt out for each level."""
+    if tolerance.top is not None:
+        return "top beside it: the root asks for groups of panes at full fidelity"
+    if not tolerance.is_by_link:
+        return "an error beside it, unlike a threshold"
+    if tolerance.can_move:
+        return "a threshold that is a number beside it; write it as a share, such as 1 % of total"
+    return None
+
+
 def plain_fault(query: Query) -> str | None:
     """Why a query has no coarser panes: what it asks for goes by more than the records of a pane.
     None: it may have some.
@@ -208,7 +220,9 @@ def plain_fault(query: Query) -> str | None:
     if query.ends or query.wants_past or query.begin_pane is None or query.ends_at is not None:
         return "inputs that end, an extent, or a begin in the past"
     if query.tolerates is not None:
-        return "an error or a threshold beside it"
+        fault = _tolerance_fault(query.tolerates)
+        if fault is not None:
+            return fault
     if isinstance(query.rounds, int):
         return "rounds, by which groups leave early (a staleness does without)"
     if query.demanded is not None:
