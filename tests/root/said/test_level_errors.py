@@ -24,7 +24,7 @@ from headwater.plan.degrading.degradation import Degradation, Operator, Operator
 from headwater.plan.query import Query
 from headwater.root.said.envelope import Envelope, FinalBy
 from headwater.root.said.level_join import as_level
-from headwater.root.said.sampled import Estimate, KeptBack, Sample
+from headwater.root.said.sampled import Estimate, Sample, SampleRest
 
 LIFE = 77
 PLAN = Degradation(
@@ -191,12 +191,12 @@ def test_no_answer_of_several_levels_is_off_by_more_than_it_states(
 
 def test_what_a_sample_lacks_is_a_part_of_its_estimate_and_makes_it_less_sure() -> None:
     sample = Sample("k", 0.5, is_only_key=True)
-    found = sample.estimating((Estimate("n", 200.0, 20.0),), {"n": KeptBack(18.0, 2.0)})
+    found = sample.estimating((Estimate("n", 200.0, 20.0),), {"n": SampleRest(18.0, 2.0)})
     assert found.estimates == (Estimate("n", 236.0, pytest.approx(20.0 + 2**0.5 * 6.0)),)
     same = sample.estimating((Estimate("n", 200.0, 20.0),), {})
     assert same.estimates == (Estimate("n", 200.0, 20.0),)
     several = msgspec.structs.replace(sample, is_only_key=False)
-    less_sure = several.estimating((Estimate("n", 200.0, 20.0),), {"n": KeptBack(18.0, 2.0)})
+    less_sure = several.estimating((Estimate("n", 200.0, 20.0),), {"n": SampleRest(18.0, 2.0)})
     assert less_sure.estimates[0].error > found.estimates[0].error
     assert as_level((kept(4.0, 8.0),), finer=FINE, level=Coarsening("", "", "s", 1)) == (
         kept(4.0, 4.0),

@@ -22,7 +22,7 @@ from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
 from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
-from headwater.root.said.sampled import Estimate, KeptBack, Sample
+from headwater.root.said.sampled import Estimate, Sample, SampleRest
 from headwater.root.said.withheld import (
     NONE_STATED,
     StatedErrors,
@@ -269,7 +269,9 @@ class Envelope(msgspec.Struct, frozen=True):
         """The same answer of a sample, with what all are estimated to have."""
         if self.sampled is None:
             return self
-        kept_back = {one.column: KeptBack(one.total, one.largest) for one in self.withheld.columns}
+        kept_back = {
+            one.column: SampleRest(one.total, one.largest) for one in self.withheld.columns
+        }
         sampled = self.sampled.estimating(estimates, kept_back)
         return msgspec.structs.replace(self, sampled=sampled)
 

@@ -39,7 +39,7 @@ class Estimate(msgspec.Struct, frozen=True, array_like=True):
         return f"{self.column} {self.total:.4g} ± {self.error:.3g}"
 
 
-class KeptBack(NamedTuple):
+class SampleRest(NamedTuple):
     """Of one column, in the sample."""
 
     total: float
@@ -58,18 +58,18 @@ class Sample(msgspec.Struct, frozen=True):
     """A group is a value of the key."""
 
     def estimating(
-        self, estimates: tuple[Estimate, ...], kept_back: Mapping[str, KeptBack]
+        self, estimates: tuple[Estimate, ...], rests: Mapping[str, SampleRest]
     ) -> Sample:
         """``estimates``: of what is in."""
-        found = tuple(self._with_kept_back(one, kept_back.get(one.column)) for one in estimates)
+        found = tuple(self._with_rest(one, rests.get(one.column)) for one in estimates)
         return msgspec.structs.replace(self, estimates=found)
 
-    def _with_kept_back(self, found: Estimate, kept: KeptBack | None) -> Estimate:
-        if kept is None or not kept.total:
+    def _with_rest(self, found: Estimate, rest: SampleRest | None) -> Estimate:
+        if rest is None or not rest.total:
             return found
-        most = kept.largest if self.is_only_key else kept.total
-        error = sqrt(1.0 - self.share) / self.share * sqrt(most * kept.total)
-        return Estimate(found.column, found.total + kept.total / self.share, found.error + error)
+        most = rest.largest if self.is_only_key else rest.total
+        error = sqrt(1.0 - self.share) / self.share * sqrt(most * rest.total)
+        return Estimate(found.column, found.total + rest.total / self.share, found.error + error)
 
     def lines(self) -> Iterator[str]:
         yield f"a sample: 1 in {round(1 / self.share)} of all {self.key}, each with all it has"
