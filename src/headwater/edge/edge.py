@@ -14,6 +14,7 @@ from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.pause import PauseHeard
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
@@ -22,6 +23,7 @@ from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.early.site_keys import SiteKeys
+from headwater.edge.outbox.hold_back import hold_back
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -156,11 +158,9 @@ class Edge:
             edge.beginning.read_past(is_read)
 
     def begin_late(self, query_id: str, *, at_s: float) -> None:
-        """A query that wants the past came to a reading of it that has begun without it.
-
-        What was read is not read again for it, so the panes up to then are declined instead of
-        being answered short. Called as ``read_from`` is.
-        """
+        """A query that wants the past came to a reading of it that has begun without it. What was
+        read is not read again for it, so the panes up to then are declined instead of being
+        answered short. Called as ``read_from`` is."""
         if (edge := self._to_change(query_id)) is not None:
             edge.beginning.begin_late(at_s)
 
@@ -280,6 +280,12 @@ class Edge:
             if edge.state.is_level:
                 wake_deferred(edge, self._edges.values())
 
+    def hear_pause(self, heard: PauseHeard, *, now_s: float) -> None:
+        """A relay above this site has said which panes it takes."""
+        edge = self._to_change(heard.query)
+        if edge is not None and edge.state.pause.hear_relay(heard, now_s=now_s):
+            edge.state.hear(News.WORK)
+
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
         edge = self._to_change(query_id)
@@ -318,6 +324,7 @@ class Edge:
         told: list[SiteState] = []
         self._outputs += choose_levels(edges, now_s=now_s)
         for edge, state in zip(edges, states, strict=True):
+            self._outputs += hold_back(state, now_s=now_s)
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
@@ -353,7 +360,6 @@ class Edge:
         return self._due_s
 
     def _to_change(self, query_id: str) -> QueryEdge | None:
-        """The edge of a query, for whoever is about to change it."""
         self._due_s = None
         return self._edges.get(query_id)
 
@@ -375,13 +381,12 @@ class Edge:
         return query_id in self._edges and self._edges[query_id].state.record.is_running
 
     def is_taken(self, query_id: str) -> bool:
-        """It is known and admitted, though it may be suspended or at its end: what it has may still
-        have to be sent."""
+        """It is known and admitted, though it may be suspended, or at its end and yet to send."""
         return query_id in self._edges and self._edges[query_id].state.record.status != REFUSED
 
     def in_the_way_of(self, query: Query) -> Query | None:
         """One that runs here over a source of the same name and of other records. A source is read
-        once for all its queries, by its name, so the first one speaks for all of that name."""
+        once for all its queries, so the first one speaks for all of that name."""
         others = (edge.state for edge in self._of_source(query.source_name))
         other = next((one.query for one in others if one.record.is_running), query)
         return None if other.reads_as(query) else other

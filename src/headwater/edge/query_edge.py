@@ -151,6 +151,7 @@ class QueryEdge:
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
+            are_due = are_due and not any(map(state.pause.holds, panes))
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
@@ -185,6 +186,7 @@ class QueryEdge:
             state.telling.next_deadline_s(state.record),
             NEVER_DUE_S if book.making else late_s,
             book.next_expiry_s() + self._retention_s,
+            state.pause.next_lapse_s(),
         )
 
     # Closing

@@ -179,6 +179,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
     deferred: BoundedRanges = ()
     degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
+    paused_from: Pane | None = None
 
 
 _ALIKE = tuple(
