@@ -20,6 +20,7 @@ from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteSta
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
+from headwater.edge.closing.end import end_by_command
 from headwater.edge.config import EdgeConfig
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.early.site_keys import SiteKeys
@@ -135,19 +136,21 @@ class Edge:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
         the same as before."""
         edge = self._to_change(query_id)
-        return None if edge is None else edge.state.alter(settings)
+        if edge is None:
+            return None
+        book = edge.state.alter(settings)
+        end_by_command(edge.state, settings.end_pane)
+        return book
 
     def has_kept(self, query_id: str) -> bool:
         """The cube has a record of it, from a former process."""
         return query_id in self._kept
 
     def read_from(self, query_id: str, *, at_s: float) -> None:
-        """Every batch has this query, and its source is followed, from this time on.
-
-        Between hearing of a query and reading for it there is a gap, short or (on a busy machine)
-        long. Panes that begin in the gap are declined: they would be closed with records missing.
-        Called before the first report of the source, and before anything of the query is told.
-        """
+        """Every batch has this query, and its source is followed, from this time on. Before that
+        there is a gap, short or (on a busy machine) long. Panes that begin in it are declined: they
+        would be closed with records missing. Called before the first report of the source, and
+        before anything of the query is told."""
         if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_from(at_s)
 
@@ -293,11 +296,9 @@ class Edge:
             edge.state.book.sent(pane, updates, now_s=now_s)
 
     def rows_gone(self, query_id: str, pane: int, reason: Reason = Reason.EXPIRED) -> None:
-        """The cube will never give the rows of this pane again: it is declined, not promised.
-
-        Rows that can't be read *now* are another matter: they count as lost on the way, and the
-        acknowledgement asks for them again.
-        """
+        """The cube will never give the rows of this pane again: it is declined, not promised. Rows
+        that can't be read *now* are another matter: they count as lost on the way, and the
+        acknowledgement asks for them again."""
         edge = self._to_change(query_id)
         if edge is not None:
             self._outputs += edge.state.expire([pane], reason)
@@ -317,8 +318,7 @@ class Edge:
         """Writes first, so that all of a tick can be one transaction; then what is said.
         ``awake_share``: of the time, for which this agent was awake. ``capacity``: what the way
         to a query's root carries."""
-        self._due_s = None
-        # What is short goes first: nothing overtakes a message that has begun to leave.
+        self._due_s = None  # what is short goes first: nothing overtakes what has begun to leave
         edges = sorted(self._edges.values(), key=lambda edge: edge.state.book.typical_bytes)
         left, states = Room(room), [edge.state for edge in edges]
         told: list[SiteState] = []

@@ -107,6 +107,22 @@ def test_what_coarser_panes_can_not_be_had_with_is_refused(
     assert why in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "degrade", ["coarsen(time, 5 s)", "coarsen(url, upper(url))", "sample(url, 1/4)"]
+)
+def test_several_roots_have_none_and_hear_why_and_what_they_can_have(degrade: str) -> None:
+    with pytest.raises(QueryRefused, match="name one in `root`") as refused:
+        compiled(degrade=degrade, more=", roots = 'a, b'")
+    can_have = "this stream can have: threshold(n, 1 % of total), top(100, n)"
+    assert can_have in str(refused.value)
+
+
+def test_a_refusal_of_levels_names_what_is_left() -> None:
+    with pytest.raises(QueryRefused, match=r"can have: threshold\(n, 1 %") as refused:
+        compiled(more=", fidelity = 'area 80 %'")
+    assert "sample" not in str(refused.value)
+
+
 def altered(query: Query, options: str) -> Settings:
     written = merged_options(written_options(query.program.text), read_settings(options))
     return settings_with(query, written, known_sites=())
