@@ -25,6 +25,7 @@ SELDOM = {
     "a site took an incarnation above a former one",
     "a share was used that had moved",
     "a silent window came to have enough",
+    "a state was split on the way",
     "all of what was drawn was in an answer",
     "an answer had enough before its window ended",
     "an answer was silent",

@@ -19,6 +19,7 @@ from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteSta
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
+from headwater.edge.closing.end import end_by_command
 from headwater.edge.config import EdgeConfig
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.early.site_keys import SiteKeys
@@ -133,7 +134,11 @@ class Edge:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
         the same as before."""
         edge = self._to_change(query_id)
-        return None if edge is None else edge.state.alter(settings)
+        if edge is None:
+            return None
+        book = edge.state.alter(settings)
+        end_by_command(edge.state, settings.end_pane)
+        return book
 
     def has_kept(self, query_id: str) -> bool:
         """The cube has a record of it, from a former process."""

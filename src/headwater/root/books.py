@@ -131,6 +131,8 @@ class Books:
         """Those of its levels, whose windows are made of these panes, too."""
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""
+        self.sends_early = query.round_count > 1
+        """Keys may leave before the close, by any of its settings."""
         if query.tolerates is not None:
             self._look_for_largest()
 
@@ -140,6 +142,7 @@ class Books:
         if settings == self.table.settings:
             return
         self.table.settings = settings
+        self.sends_early = settings.sends_early(self.query)
         self._look_for_largest()
         self.windows.alter(settings)
         self.mark_all()

@@ -129,7 +129,7 @@ class Root:
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
         if self.books.absences.is_told:
             self.books.absences.heard(summary.coverage.sites, now_s=now_s)
-        if self.query.round_count > 1:
+        if self.books.sends_early:
             self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):

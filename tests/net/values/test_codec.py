@@ -30,6 +30,7 @@ from headwater.algebra.words.acknowledgement import (
     with_leaves,
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.words.degraded import Degraded, Why
 from headwater.algebra.words.remark import Remark
@@ -395,6 +396,7 @@ FULL = [
         flush_level=5,
         deferred=((16, 19),),
         degraded=(Degraded(30, 2, Why.CAPACITY),),
+        as_of=SiteAsOf("pages@hub#1", 10, 1, 2, 3, 20, 4),
     ),
     Heartbeat(
         sent_s=1.5,

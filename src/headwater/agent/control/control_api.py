@@ -72,6 +72,8 @@ class AlterRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As they stand between the brackets of SET."""
     is_whole: bool = False
     """What is not among them is as by default, instead of as it is."""
+    ends: bool = False
+    """The stream is to end, and its panes to stay for questions; no settings are named then."""
 
 
 class Altered(msgspec.Struct, frozen=True):

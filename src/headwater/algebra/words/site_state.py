@@ -21,6 +21,7 @@ from msgspec import Meta
 from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane, beginning_of
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import BlockDigest, Closes
 from headwater.algebra.words.degraded import Degraded
 from headwater.algebra.words.proof import Proof
@@ -205,6 +206,8 @@ class SiteFacts(msgspec.Struct, frozen=True):
     """Panes that it has closed at a coarser level: their own updates follow when there is room."""
     degraded: tuple[Degraded, ...] = ()
     """From which panes on it has given up how much, and why, by pane."""
+    as_of: SiteAsOf | None = None
+    """Of a question: as of when its panes are; None: it is none, or is not answered yet."""
 
 
 class SiteState(SiteFacts, frozen=True, kw_only=True):

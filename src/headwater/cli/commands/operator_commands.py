@@ -221,12 +221,30 @@ def alarms(
 
 
 def remove(
-    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
+    stream: Stream,
+    keeps_panes: Annotated[
+        bool, typer.Option("--keep-panes", help="It ends; sites keep its panes, to be asked.")
+    ] = False,
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
 ) -> None:
-    """End a stream everywhere; written results stay."""
-    from headwater.agent.control.operator_client import remove_stream
+    """End a stream everywhere; written results stay.
+
+    With --keep-panes its last window is answered, and headwater ask has its panes for as long as
+    sites keep them. A second remove, without it, lets go of them.
+    """
+    from headwater.agent.control.operator_client import end_stream, remove_stream
     from headwater.cli.reach import command
 
+    if keeps_panes:
+        ended = command(federation, at, lambda ask, signature: end_stream(ask, stream, signature))
+        if ended:
+            print_listing(listing_of(api.Altered, ended), output)
+            say(f"{stream} ends there; headwater ask has its panes until sites let go of them")
+        else:
+            say(f"nothing is changed: {stream} has ended, and its panes are kept")
+        return
     reply = command(federation, at, lambda ask, signature: remove_stream(ask, stream, signature))
     print_listing(Listing(("removed",), [(reply.removed,)]), output)
 
