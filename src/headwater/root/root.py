@@ -109,7 +109,7 @@ class Root:
         self.alarms.raised = raised
         restore(self.books, kept, now_s=now_s)
         known = {one.number for one in kept.lost}
-        await_again(self.books, [one for one in lost if one.number not in known], now_s=now_s)
+        await_again(self.books, [one for one in lost if one.number not in known])
 
     def set_clock(self, ahead_s: float) -> None:
         """The wall clock is so far ahead of the steady one from now on."""

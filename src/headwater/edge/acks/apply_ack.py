@@ -28,12 +28,12 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.acks.ack_view import AckView
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE, PaneBook
-from headwater.edge.outputs import MarkAcked, MarkUnacked, Outlived, SharesKnown
+from headwater.edge.outputs import Altered, MarkAcked, MarkUnacked, Outlived
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.plan.notice import Notice
 
-Heard = MarkAcked | MarkUnacked | Outlived | SharesKnown | Notice
+Heard = Altered | MarkAcked | MarkUnacked | Outlived | Notice
 CarriersOf = Callable[[str], Sequence[str]]
 """By query: peers to whom this site has handed its summaries."""
 
@@ -67,7 +67,7 @@ def apply_ack(
     if outlived:
         return [*heard, *outlived]
     settings = state.hear_shares(ack.shares) if ack.shares else None
-    heard += [] if settings is None else [SharesKnown(state.id, settings)]
+    heard += [] if settings is None else [Altered(state.id, settings)]
     _hear_agreement(state, ack)
     if ack.asked:
         _hear_asked(state, ack)

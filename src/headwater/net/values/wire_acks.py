@@ -201,10 +201,6 @@ def _wire_top(asked: TopRequest) -> WireTop:
     return asked.pane, asked.number, asked.least, names
 
 
-def _checked_tops(wire: tuple[WireTop, ...]) -> tuple[TopRequest, ...]:
-    return tuple(map(_checked_top, wire))
-
-
 def _checked_top(wire: WireTop) -> TopRequest:
     pane, number, least, names = wire
     if len(names) % NAME_BYTES:
@@ -303,7 +299,7 @@ def checked_ack(
         shares=tuple(map(_checked_shares, wire.shares)),
         travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
         unwanted=normal(wire.unwanted),
-        largest=_checked_tops(wire.largest),
+        largest=tuple(map(_checked_top, wire.largest)),
         pause=wire.pause,
         exempt_through=wire.exempt_through,
         proof=proof_of(way.signed),
