@@ -281,6 +281,8 @@ class Answers:
             levels=found.levels,
             made_of=found.made_of,
             sampled=sample_of(self._query),
+            first_trigger=trigger or window.first_trigger,
+            as_of=self._scoreboard.table.as_of() if self._query.asked else (),
         ).near(self._query.bounds)
 
     # What became of it
@@ -334,6 +336,7 @@ class Answers:
         window.left_out = envelope.left_out
         window.levels, window.made_of = envelope.levels, envelope.made_of
         window.reached = envelope.fidelity
+        window.first_trigger = envelope.first_trigger
         window.is_asked = False
         if envelope.final and self._scoreboard.table.takes_enough:
             self._eviction.freeze(window, is_restored=is_restored)

@@ -302,3 +302,18 @@ def test_a_revision_states_no_less_than_the_one_before() -> None:
     after = envelope(root).fidelity
     assert after.area > before.area
     assert after.fidelity.at_least(before.fidelity) == after.fidelity
+
+
+def test_why_says_by_what_a_window_was_first_answered_also_after_revisions_and_a_restart() -> None:
+    root = desk(ENOUGH)
+    bring(root, pane_of(0), now_s=12.0)
+    root.work(now_s=50.0)
+    said = "first answered by deadline: its time was over"
+    assert said in explain(root.root, 0).text()
+    bring(root, pane_of(1), now_s=55.0)
+    root.start(now_s=56.0)
+    assert (envelope(root).trigger, envelope(root).first_trigger) == (
+        Trigger.REVISION,
+        Trigger.DEADLINE,
+    )
+    assert said in explain(root.root, 0).with_published(envelope(root)).text()

@@ -30,6 +30,8 @@ from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import MakeEarly, Send
 from headwater.edge.report import BatchReport
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.query import ROUND_S_MIN, ROUNDS_PER_PANE_MAX, Query
 
 TOLERANCE = Tolerance((ToleratedColumn("hits", "n", ErrorForm.TOTAL, 0.02),), Finally.BOUNDED)
@@ -340,3 +342,48 @@ def test_a_flush_is_as_long_as_what_is_left_at_the_close_takes_the_way(site: Sit
     site.batch(122, *PAGES, now_s=1_225.1)
     site.read(now_s=1_232.2)
     assert site.edge.progress()[0].flush_s < progress.flush_s
+
+
+def alter(site: Site, number: int, pane: int, **settings: object) -> None:
+    one = msgspec.structs.replace(Settings.of(site.query), **settings)
+    site.edge.alter(str(site.query.id), SettingsBook(changes=(Numbered(number, pane, one),)))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_left_early_is_not_sent_again_where_the_bound_is_taken_away_and_agents_restart(
+    site: Site, again: bool
+) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    alter(site, 1, 122, tolerance=None, rounds=1)
+    if again:
+        site.again(now_s=1_216.0)
+        alter(site, 1, 122, tolerance=None, rounds=1)
+    site.close(121)
+    sent, left = site.rows(121, 1), site.rows(121, 2)
+    assert sent.keys() & left.keys() == set()
+    assert sum(sent.values()) + sum(left.values()) == 400
+    assert [one.pane for one in site.cuts] == [121]
+    assert not site.edge._edges[str(site.query.id)].early.is_used
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_stream_without_a_bound_that_gets_one_sends_early_from_the_altered_pane_on(
+    site: Site, again: bool
+) -> None:
+    tolerance = site.query.tolerance
+    site.query = msgspec.structs.replace(site.query, tolerance=msgspec.UNSET, rounds=msgspec.UNSET)
+    site.start(now_s=1_000.0)
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    alter(site, 1, 122, tolerance=tolerance, rounds=4)
+    if again:
+        site.again(now_s=1_216.0)
+        alter(site, 1, 122, tolerance=tolerance, rounds=4)
+    site.read(now_s=1_222.2)
+    assert site.cuts == []
+    site.batch(122, *PAGES, now_s=1_225.1)
+    assert [one.pane for one in site.cuts] == [122]
+    site.close(122)
+    total = sum(sum(site.rows(122, n).values()) for n in (1, 2))
+    assert total == 400, "nothing of it is withheld, nothing is sent twice"

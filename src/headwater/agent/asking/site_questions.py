@@ -20,9 +20,8 @@ from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.asking.cube_answer import (
     CubeAnswer,
     OverLimit,
-    as_of_text,
+    as_of,
     damaged_ranges,
-    open_text,
     panes_of,
     slice_bounds,
 )
@@ -159,8 +158,7 @@ class SiteQuestions:
             tuple(sorted(rows.items())),
             tuple(made.declined),
             damaged_ranges(made),
-            as_of_text(found, stream),
-            open_text(found, stream),
+            as_of(found, stream),
         )
 
     def _contained(self, query: Query, ask: Ask) -> tuple[Query, CubePart]:

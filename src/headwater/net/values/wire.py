@@ -43,6 +43,7 @@ from headwater.algebra.words.alarm import (
     Alarm,
     AlarmKind,
 )
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import BlockDigest, Close, Closes
 from headwater.algebra.words.degraded import DEGRADED_MAX, Degraded
 from headwater.algebra.words.proof import Proof
@@ -179,6 +180,8 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
     deferred: BoundedRanges = ()
     degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
+    as_of: SiteAsOf | None = None
+    paused_from: Pane | None = None
 
 
 _ALIKE = tuple(

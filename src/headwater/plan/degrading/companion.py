@@ -182,6 +182,12 @@ def determined_names(query: Query) -> set[str]:
     return set(keys[len(keys) - count :])
 
 
+def has_only_key(query: Query, key: str) -> bool:
+    """Whether a group is a value of this key."""
+    names = {one.name for one in visible_keys(query.program)}
+    return names - determined_names(query) == {key}
+
+
 def is_coarser(companion: Query, finer: Query) -> bool:
     """Of two levels of one query, whether windows of the one can be made of panes of the other."""
     level, other = companion.stands_for, finer.stands_for

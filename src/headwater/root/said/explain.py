@@ -15,7 +15,14 @@ from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.degraded import DegradedSite
-from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
+from headwater.root.said.envelope import (
+    DisputedSite,
+    Envelope,
+    LeftOut,
+    MissingSite,
+    Trigger,
+    WindowAlarm,
+)
 from headwater.root.said.reached import Reached
 from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
@@ -129,6 +136,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """As in ``Envelope``."""
     unwanted: UnwantedPanes = UnwantedPanes()
     """Of all windows."""
+    first_trigger: Trigger | None = None
+    """By what it was first answered; None: it was not, or by an older version."""
 
     def _degraded_lines(self) -> Iterator[str]:
         shown = self.degraded[:SITES_SHOWN_MAX]
@@ -159,6 +168,8 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
         if self.missing_count > SITES_SHOWN_MAX:
             lines.append(f"  and more: {self.missing_count} sites are missing")
+        if self.first_trigger is not None:
+            lines.append(f"  {self.first_trigger.sentence()}")
         lines += [f"  {line}" for line in self.fidelity.lines()]
         if self.damaged:
             what = "input bytes of this window were lost, or may have been read twice,"
@@ -227,6 +238,7 @@ class Explanation(msgspec.Struct, frozen=True):
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
             fidelity=envelope.fidelity,
+            first_trigger=envelope.first_trigger,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),
         )
 

@@ -258,13 +258,15 @@ class LevelJoin:
         """Each with the first cause that any series knows, the level's own before the others."""
         names = self._own.table.names
         for ordinal in list(bitset.members(absent))[:missing_max]:
-            bit, found = 1 << ordinal, (PaneState.UNKNOWN, "no word of this pane yet")
+            bit = 1 << ordinal
             taking = [one for one in series if one.taking & bit] or list(series[1:]) or list(series)
-            for one in taking[:1]:
-                for board in one.boards:
-                    for _, state, reason in causes_of(one.books.scoreboard, board, bit):
-                        found = (state, reason)
-                        break
+            causes = (
+                (state, reason)
+                for one in taking
+                for board in one.boards
+                for _, state, reason in causes_of(one.books.scoreboard, board, bit)
+            )
+            found = next(causes, (PaneState.UNKNOWN, "no word of this pane yet"))
             yield MissingSite(names[ordinal], *found, ((window, window),))
 
 

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headwater.algebra.rows.columns import visible_keys
-from headwater.plan.degrading.companion import Companion, determined_names
+from headwater.plan.degrading.companion import Companion, has_only_key
 from headwater.plan.query import Query
 
 
@@ -83,8 +82,7 @@ def sample_of(query: Query) -> Sample | None:
     level = query.stands_for
     if level is None or not level.coarsening.halvings:
         return None
-    keys = {one.name for one in visible_keys(query.program)} - determined_names(query)
-    return Sample(level.sampled, share_of(level), is_only_key=keys == {level.sampled})
+    return Sample(level.sampled, share_of(level), is_only_key=has_only_key(query, level.sampled))
 
 
 def share_of(level: Companion) -> float:

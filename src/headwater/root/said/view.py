@@ -41,6 +41,7 @@ def explain(root: Root, number: int) -> Explanation:
     return msgspec.structs.replace(
         none_of_ours,
         revision=window.revision if window else 0,
+        first_trigger=window.first_trigger if window else None,
         expected=found.expected,
         covered=min(found.covered, found.expected - found.missing_count),
         behind=max(0, found.covered - found.expected + found.missing_count),

@@ -66,9 +66,7 @@ class AskedPanes:
             if found.once or found.twice:
                 rows[pane] = found
         counts = tuple((pane, len(found)) for pane, found in sorted(rows.items()))
-        asked = Asked(
-            str(question.id), counts, tuple(declined), ranges.normal(damaged), "from the cube"
-        )
+        asked = Asked(str(question.id), counts, tuple(declined), ranges.normal(damaged))
         return asked, rows
 
     def _merged(self, panes: list[PaneDisk]) -> Any:

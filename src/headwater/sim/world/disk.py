@@ -137,7 +137,7 @@ class CubeDisk:
             at.written_s = now_s
         stored = sorted([(pane, len(numbers)) for pane, numbers in by_pane.items()])
         keys: tuple[PaneKeys, ...] = ()
-        if query.round_count > 1 and self._kind is Bag:
+        if self.settings[query_id].sends_early(query) and self._kind is Bag:
             keys = tuple(keys_of(pane, numbers) for pane, numbers in by_pane.items())
         return tuple(stored), too_late, keys
 
