@@ -244,7 +244,8 @@ class LevelJoin:
         level, settings = self._own.query.stands_for, self._own.table.settings
         if level is None or not settings.tolerances:
             return NONE_STATED
-        asked, found = list[Tolerance](), ()
+        asked = list[Tolerance]()
+        found: Remainders = ()
         for one in chosen:
             tolerances, remainders = one.kept_back()
             asked += tolerances
