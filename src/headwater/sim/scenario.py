@@ -58,6 +58,7 @@ from headwater.sim.tuning import (
     draw_digests,
     draw_limits,
     draw_link_budgets,
+    draw_memory,
     draw_pace,
 )
 from headwater.sim.world.latencies import Matrix
@@ -368,6 +369,7 @@ def _draw_workload(
 def _draw_limits(random: Random, seed: int, *, is_finite: bool) -> Limits:
     limits = draw_budgets(Random(f"budgets {seed}"), draw_limits(random))
     limits = draw_digests(Random(f"digests {seed}"), limits)
+    limits = draw_memory(Random(f"memory {seed}"), limits)
     return limits if is_finite else draw_ahead(Random(f"ahead {seed}"), limits)
 
 
