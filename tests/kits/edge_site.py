@@ -43,6 +43,7 @@ class EdgeSite:
         self.ordinal = 1
         self.rate: float | None = None
         """What the way to the root carries, in bytes a second."""
+        self.narrowest = ""
         self.packed_share = 1.0
         self.room = 1 << 20
         self.start(now_s=990.0)
@@ -57,7 +58,7 @@ class EdgeSite:
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        way = WayCapacity(self.rate, packed_share=self.packed_share)
+        way = WayCapacity(self.rate, self.narrowest, self.packed_share)
         self.edge.tick(now_s=now_s, room=lambda query: self.room, capacity=lambda query: way)
         outputs = self.edge.take()
         while outputs:
