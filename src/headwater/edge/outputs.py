@@ -189,15 +189,9 @@ class Forget(msgspec.Struct, frozen=True):
     query: str
 
 
-class Suspended(msgspec.Struct, frozen=True):
-    """The query failed too often: its site part is not to be run here any more."""
-
-    query: str
-    message: str
-
-
-class Over(msgspec.Struct, frozen=True):
-    """The query's extent is over here, and sealed: its site part is not to be run any more."""
+class Withdrawn(msgspec.Struct, frozen=True):
+    """The query was removed, refused or suspended, or its extent is over here, and sealed: its site
+    part is not to be run any more."""
 
     query: str
 
@@ -227,8 +221,9 @@ class Report(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
-class SharesKnown(msgspec.Struct, frozen=True):
-    """What the site keeps back from now on goes by these: its shares are among them."""
+class Altered(msgspec.Struct, frozen=True):
+    """By which settings and shares this site goes, pane by pane: what it makes after this goes by
+    them."""
 
     query: str
     settings: SettingsBook
@@ -251,11 +246,10 @@ Output = (
     | MarkUnacked
     | Expire
     | Forget
-    | Suspended
-    | Over
+    | Withdrawn
     | Send
     | Report
-    | SharesKnown
+    | Altered
     | Outlived
     | Notice
 )

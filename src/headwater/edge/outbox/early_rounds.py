@@ -3,8 +3,8 @@
 The books of its open panes (``early.key_book``) hear each batch. At the first reading of a round
 they are asked which keys go now, if that helps anybody: as far as what would be left for the flush
 after the close takes the way longer than ``early_worth_s``, and no more than the way carries in a
-round. Where nothing is known of the way, or the last flush was short, no reading is asked for and
-nothing leaves early.
+round, or in several where one has no room for the smallest update. Where nothing is known of the
+way, or the last flush was short, no reading is asked for and nothing leaves early.
 
 What the books know is lost with the process, and may be wrong: they choose, and the cube knows what
 was sent.
@@ -13,6 +13,7 @@ was sent.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 
 import msgspec
 import numpy as np
@@ -57,6 +58,9 @@ class EarlyRounds:
         self._pasts: dict[tuple[str, tuple[str, ...]], KeyPast] = {}
         self._books: dict[int, KeyBook] = {}
         self._rounds_done: dict[int, int] = {}
+        """By pane, the round that was looked at last."""
+        self._rounds_spent: dict[int, int] = {}
+        """By pane, the round up to which what the way carries has been used."""
         self._flush_bytes = 0.0
         """Of the newest pane that was closed, had nothing left early."""
         self._told = Smoothed()
@@ -138,16 +142,29 @@ class EarlyRounds:
         for pane in sorted(pane for pane in self._books if pane < closed_through):
             book, plan = self._books.pop(pane), self._plans.pop(pane)
             self._rounds_done.pop(pane, None)
-            book.close()
+            self._rounds_spent.pop(pane, None)
+            flush_bytes = self._flush_room_bytes(pane, plan)
+            book.close(ahead_bytes=flush_bytes)
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
             self.flush_s = book.left_bytes() / self._rate if self._rate else 0.0
+            if plan.tolerance is None:  # what is left at the deadline, and no bound, is the error
+                book.take(int(flush_bytes), now_s=0.0)
             self._tell_flush(plan.tolerance, book.key_count * book.row_bytes())
             past = self._past_of(plan)
             before = past.key_count
             book.end(totals_sent=np.zeros(plan.column_count))
             self._keys.pasts.came(past, past.key_count - before)
         self._forget()
+
+    def _flush_room_bytes(self, pane: int, plan: EarlyPlan) -> float:
+        """What can arrive for the first answer of what is left at the close; 0.0 where an error
+        says what goes."""
+        if plan.tolerance is not None or self._rate is None:
+            return 0.0
+        closed_s = self._start_s(pane) + self._pane_s + self._state.query.timing.disorder_s
+        left_s = self._answered_s(pane) - (self.travel_s or 0.0) - closed_s
+        return self._rate * max(0.0, left_s)
 
     def _forget(self) -> None:
         """What panes under former settings have taught, when none of them is open any more."""
@@ -219,13 +236,15 @@ class EarlyRounds:
         for pane, book in sorted(self._books.items()):
             if not self._is_due(pane, read_s=read_s, time_s=time_s):
                 continue
+            room_bytes = self._room_bytes(pane, book, rate, time_s)
             keys = book.take(
-                int(self._budget_bytes(pane, book, rate, time_s)),
+                int(min(room_bytes, self._excess_bytes(pane, book, rate, time_s))),
                 now_s=time_s,
                 ahead_bytes=rate * max(0.0, self._ahead_until_s(pane) - time_s),
                 keys_min=self._state.config.early_keys_min,
             )
             if len(keys):
+                self._spend(pane, room_bytes, rate)
                 self.keys_sent += len(keys)
                 self._state.book.cutting[pane] = None
                 found.append(MakeEarly(self._state.id, pane, keys))
@@ -246,7 +265,7 @@ class EarlyRounds:
         is_late = time_s + (self.travel_s or 0.0) > self._answered_s(pane)
         is_busy = is_late or pane in state.book.cutting or pane in state.book.making
         is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
-        is_over = is_over or pane in state.unwanted
+        is_over = is_over or pane in state.unwanted or state.pause.holds(pane)
         if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:
             return False
         self._rounds_done[pane] = at
@@ -277,12 +296,35 @@ class EarlyRounds:
             return closed_s
         return max(closed_s, self._answered_s(pane) - (self.travel_s or 0.0))
 
-    def _budget_bytes(self, pane: int, book: KeyBook, rate: float, time_s: float) -> float:
-        """As far as the flush would last too long, and as much as the way carries in a round."""
+    def _excess_bytes(self, pane: int, book: KeyBook, rate: float, time_s: float) -> float:
+        """As far as the flush would last too long."""
         left = max(0.0, 1.0 - (time_s - self._start_s(pane)) / self._pane_s)
         expected = book.waiting_bytes() + left * self._flush_bytes
-        excess = expected - rate * self._state.config.early_worth_s
-        return max(0.0, min(excess, rate * self.plan_at(pane).round_s))
+        return max(0.0, expected - rate * self._state.config.early_worth_s)
+
+    def _room_bytes(self, pane: int, book: KeyBook, rate: float, time_s: float) -> float:
+        """As much as the way carries in a round. Where that is less than the smallest update,
+        rounds are joined: their room is saved up until such an update fits, or until it would not
+        be through by the close if it waited any longer."""
+        round_bytes = rate * self.plan_at(pane).round_s
+        least_bytes = book.bytes_of(self._state.config.early_keys_min)
+        joined = max(1, ceil(least_bytes / max(round_bytes, 1e-9)))
+        saved = self._rounds_done[pane] - self._rounds_spent.get(pane, 0)
+        if saved <= 0:
+            return 0.0
+        closed_s = self._start_s(pane) + self._pane_s + self._state.query.timing.disorder_s
+        left_bytes = rate * max(0.0, closed_s - time_s)
+        room_bytes = round_bytes * min(saved, joined)
+        is_last_chance = left_bytes - round_bytes < least_bytes <= left_bytes
+        if room_bytes < least_bytes and is_last_chance:
+            return least_bytes
+        return room_bytes if joined == 1 else min(room_bytes, left_bytes)
+
+    def _spend(self, pane: int, room_bytes: float, rate: float) -> None:
+        """Rounds whose room was lent are over before anything more is cut."""
+        saved = self._rounds_done[pane] - self._rounds_spent.get(pane, 0)
+        lent = room_bytes / (rate * self.plan_at(pane).round_s) - saved
+        self._rounds_spent[pane] = self._rounds_done[pane] + max(0, ceil(lent - 1e-6))
 
     def _is_worth(self, flush_bytes: float) -> bool:
         rate = self._rate

@@ -195,7 +195,7 @@ class Link:
         return self._sides[1].queue.waits_s(Stream.LIVE, now_s=_now_s())
 
     def stats(self, so_far: LinkStats) -> LinkStats:
-        rtt_s, rtt_min_s, rate, is_limited = self.info or (None, None, None, None)
+        rtt_s, rtt_min_s, rate, _ = self.info or (None, None, None, None)
         return msgspec.structs.replace(
             so_far,
             is_up=self.is_open,
@@ -203,8 +203,6 @@ class Link:
             rtt_s=rtt_s,
             rtt_min_s=rtt_min_s,
             delivery_bytes_per_s=rate,
-            is_limited_by_us=is_limited,
-            drain_bytes_per_s=self._load.rate.bytes_per_s(now_s=_now_s()),
         )
 
     def _receiver(self, side: _Side) -> Callable[[Frame], None]:

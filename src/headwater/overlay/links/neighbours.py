@@ -143,11 +143,7 @@ class Neighbours:
         return PATIENCES * (PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * self._level) * beat_s
 
     def guests(self) -> list[str]:
-        return [
-            link.site
-            for link in self.links_up()
-            if link.site not in self.names and link.site not in self.hosts
-        ]
+        return [link.site for link in self.links_up() if not self._needs(link.site)]
 
     def link_up(self, site: str, *, content: BeatContent, now_s: float) -> None:
         """The first heartbeat goes at once, so that the distance is soon known."""
