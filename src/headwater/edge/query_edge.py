@@ -144,7 +144,8 @@ class QueryEdge:
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
-            self._are_updates_sent = are_due and state.is_live and has_room(state.id)
+            is_whole = not self.early.piece_bytes  # pieces leave one by one, into room
+            self._are_updates_sent = is_whole and are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
@@ -166,6 +167,7 @@ class QueryEdge:
             raised=degrading.raised() if degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
+            piece_bytes=self.early.piece_bytes,
         )
 
     def next_deadline_s(self) -> float:

@@ -93,6 +93,7 @@ class Limits(msgspec.Struct, frozen=True):
     early_worth_s: float = 0.002
     """Panes are small, and so are the flushes that are too long."""
     early_keys_min: int = 1
+    flush_piece_s: float = 0.003
 
 
 BUDGET_SHARE = 0.5
@@ -214,6 +215,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             closes_told_max=limits.closes_told_max,
             early_worth_s=limits.early_worth_s,
             early_keys_min=limits.early_keys_min,
+            flush_piece_s=limits.flush_piece_s,
         ),
         root=RootConfig(
             summary_life_s=life_s,
