@@ -325,7 +325,9 @@ def test_a_run_that_does_not_show_what_an_error_brings_says_so(
 
 NARROWED = LineShown(
     "sydney",
-    WatchedSite("sydney", "coarsen at level 1", is_degraded=True, sending="20 of 24 kbit/s"),
+    WatchedSite(
+        "sydney", "coarsen at level 1", is_degraded=True, sending="all links 20 of 24 kbit/s"
+    ),
     2.4,
     ("pages", "pages_by_coarser_url"),
 )
@@ -336,7 +338,7 @@ def test_the_line_that_is_narrowed_has_one_line_and_its_streams_no_table(columns
     streams = tuple(a_stream(name, window(1)) for name in ("top_domains", *NARROWED.streams))
     shown = msgspec.structs.replace(snapshot(streams=streams), line=NARROWED)
     text = drawn(columns, shown)
-    assert "sydney: coarsen at level 1; sends 20 of 24 kbit/s" in text
+    assert "sydney sends kinds of pages; 20 of 24 kbit/s; answered 2.4 s after the end" in text
     assert "top_domains: " in text
     assert "pages: " not in text
     assert len(text.splitlines()) <= 24
@@ -344,7 +346,7 @@ def test_the_line_that_is_narrowed_has_one_line_and_its_streams_no_table(columns
 
 def test_a_line_of_progress_has_the_narrowed_line_while_it_is_news() -> None:
     shown = msgspec.structs.replace(snapshot(), line=NARROWED)
-    assert "; sydney: coarsen at level 1; sends 20 of 24 kbit/s" in progress_line(shown)
+    assert "; sydney sends kinds of pages; 20 of 24 kbit/s; " in progress_line(shown)
     calm = msgspec.structs.replace(NARROWED, now=WatchedSite("sydney", "all is sent"))
     assert "sydney" not in progress_line(msgspec.structs.replace(shown, line=calm))
 

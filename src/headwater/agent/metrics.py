@@ -289,11 +289,17 @@ def _backlogs(snapshot: Snapshot) -> Iterator[Metric]:
         "Panes at a coarser level that were made of panes that waited",
         labels=["query"],
     )
+    paused = GaugeMetricFamily(
+        "headwater_paused_panes",
+        "Panes that wait because the root or a relay is short of memory",
+        labels=["query"],
+    )
     for query, told in snapshot.backlogs.items():
+        paused.add_metric([query], told.paused)
         held.add_metric([query], told.bytes)
         waited.add_metric([query], told.waited_s)
         rolled.add_metric([query], told.rolled_up)
-    yield from (held, waited, rolled)
+    yield from (held, waited, rolled, paused)
 
 
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:

@@ -9,6 +9,7 @@ import msgspec
 from headwater.algebra.sets import ranges
 from headwater.edge.degrade.degrading import DegradeProgress, progress_of
 from headwater.edge.degrade.roll_up import oldest_waited_s, waiting_bytes
+from headwater.edge.outbox.hold_back import held_panes
 from headwater.edge.record import EdgeRecord
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Backlog(msgspec.Struct, frozen=True):
     """These do, when all else is through; else they are declined when the level has been made."""
     rolled_up: int = 0
     """Panes of levels that were made of it, in this life."""
+    paused: int = 0
+    """Of ``panes``: held back, for the root or a relay is short of memory."""
 
 
 class EdgeProgress(msgspec.Struct, frozen=True):
@@ -71,5 +74,6 @@ def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgePro
             ranges.count(state.record.deferred),
             not edge.levels.stay,
             edge.levels.roll_ups.count,
+            held_panes(state),
         ),
     )

@@ -144,8 +144,9 @@ class QueryEdge:
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
-            is_whole = not self.early.piece_bytes  # pieces leave one by one, into room
-            self._are_updates_sent = is_whole and are_due and state.is_live and has_room(state.id)
+            are_due = are_due and not any(map(state.pause.holds, panes))
+            are_due = are_due and not self.early.piece_bytes  # pieces leave one by one, into room
+            self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
             writes.append(Remember(state.id, state.record))
@@ -156,6 +157,7 @@ class QueryEdge:
 
     def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
+        full = self.full or self
         if self.answering is not None:
             self.answering.begin(answers)
         return MakeUpdates(
@@ -163,8 +165,8 @@ class QueryEdge:
             tuple(panes),
             state.record,
             self._are_updates_sent,
-            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
-            raised=degrading.raised() if degrading else None,
+            is_measured=bool(full.degrading),
+            raised=full.degrading.raised(full.levels.told) if full.degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
             piece_bytes=self.early.piece_bytes,
@@ -180,6 +182,7 @@ class QueryEdge:
             state.telling.next_deadline_s(state.record),
             NEVER_DUE_S if book.making else late_s,
             book.next_expiry_s() + self._retention_s,
+            state.pause.next_lapse_s(),
         )
 
     # Closing

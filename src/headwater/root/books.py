@@ -25,6 +25,7 @@ from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
 from headwater.root.catching_up import CatchingUp
 from headwater.root.config import RootConfig
+from headwater.root.memory.pausing import Pausing
 from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswered
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
@@ -116,6 +117,9 @@ class Books:
         self.tops: TopBook | None = None
         """Where sites may send the largest groups alone."""
         self._merger = merger
+        self.pausing = Pausing(
+            query, config, windows=self.windows, parking=self.parking, merger=merger
+        )
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.ages = ArrivalAges()
@@ -187,6 +191,7 @@ class Books:
     def number(self, pane: int, coverage: Coverage, rows: object) -> KeptSummary:
         """On the board, and to be kept under the next number."""
         self.kept += 1
+        self.pausing.came(pane, rows)
         if self.tops is not None:
             self.tops.add(pane, coverage, rows)
         has_rows = rows is not None
@@ -286,7 +291,7 @@ class Books:
         wall_s = now_s + self.windows.ahead_s
         self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
         books = self.scoreboard, self.parking, self.agreements, self.replacing, self.acks
-        for book in (*books, self.answers):
+        for book in (*books, self.answers, self.pausing):
             book.drop_below(done_through)
         if self.tops is not None:
             self.tops.drop_below(done_through)

@@ -206,6 +206,7 @@ class Root:
             self.intake.let_in(spare, now_s=now_s)
         self.disputes.replace(now_s=now_s)
         self.disputes.compare(now_s=now_s)
+        self._follow_pause()
         answer = self.answers.ask(kept_through=self.kept, now_s=now_s)
         if answer is not None:
             self.books.outputs.append(answer)
@@ -216,6 +217,16 @@ class Root:
             self._look_for_largest(self.books.tops, now_s=now_s)
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
+
+    def _follow_pause(self) -> None:
+        """Where what waits here becomes too much, or is no longer, the sites hear of it soon."""
+        pausing = self.books.pausing
+        was_on = pausing.is_on
+        if pausing.follow() != was_on:
+            self.books.acks.tell_soon()
+            if pausing.is_on:
+                text = f"{pausing.bytes} bytes wait for answers: sites are asked to wait"
+                self.books.notice("paused", text)
 
     def _look_for_largest(self, tops: TopBook, *, now_s: float) -> None:
         """Ask for more of the panes where that can help."""
@@ -240,12 +251,20 @@ class Root:
             travel_s=books.ages.usual_s,
             unwanted=books.answers.unwanted,
             largest=books.tops.requests(now_s=now_s) if books.tops is not None else (),
+            pause=books.pausing.said(),
+            exempt_through=self._exempt_through(),
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,
             now_s=now_s,
         )
         books.outputs.append(Acknowledge(ack))
+
+    def _exempt_through(self) -> int:
+        """Told where anybody holds something back, for whomever."""
+        pausing, views = self.books.pausing, self.table.views.values()
+        is_told = pausing.is_on or any(one.state.paused_from is not None for one in views)
+        return pausing.exempt_through() if is_told else FOREVER
 
     def answered(
         self,
@@ -270,7 +289,9 @@ class Root:
             self._note_reached(window)
             if window.is_final and self.table.takes_enough:
                 self.books.acks.tell_soon()
-            for pane in self.windows.spec.panes_of(window.window):
+            panes = self.windows.spec.panes_of(window.window)
+            self.books.pausing.answered(panes)
+            for pane in panes:
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
         if self.query.ends:
@@ -314,7 +335,7 @@ class Root:
     def _ack_s(self) -> float:
         books = self.books
         owes = self.table.owes_greetings or books.agreements.has_news or bool(books.replacing)
-        owes = owes or bool(books.tops)
+        owes = owes or bool(books.tops) or books.pausing.is_on
         return books.acks.next_deadline_s(owes_greetings=owes)
 
     def take(self) -> list[Output]:

@@ -311,12 +311,16 @@ class WindowBook:
 
     # What people ask for
 
+    def oldest_unanswered(self) -> int | None:
+        """Of those that are open."""
+        return next((one for one in self._order if not self.windows[one].revision), None)
+
     def next_unanswered(self) -> int | None:
         """The oldest window that is open and has no answer, or the next one by the clock; None:
         only records open windows, and they have opened none."""
-        for number in self._order:
-            if not self.windows[number].revision:
-                return number
+        oldest = self.oldest_unanswered()
+        if oldest is not None:
+            return oldest
         if not self.has_begin or self._ends:
             return None
         number = self._next_by_clock  # after a restart it begins anew, behind what is answered

@@ -71,6 +71,8 @@ SOMETIMES = (
     "notice: edge root began anew",
     "notice: node clock steps",
     "notice: node clock was set",
+    "notice: edge paused",
+    "notice: edge pause is over",
     "notice: edge repairs wait",
     "notice: overlay dials wait",
     "notice: overlay expired",

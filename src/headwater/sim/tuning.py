@@ -94,6 +94,7 @@ class Limits(msgspec.Struct, frozen=True):
     """Panes are small, and so are the flushes that are too long."""
     early_keys_min: int = 1
     flush_piece_s: float = 0.003
+    unanswered_bytes_max: int = 256 << 20
 
 
 BUDGET_SHARE = 0.5
@@ -153,6 +154,17 @@ def draw_digests(random: Random, limits: Limits) -> Limits:
 def draw_ahead(random: Random, limits: Limits) -> Limits:
     """Drawn apart, for late queries: in some worlds nobody may be far ahead of the others."""
     return msgspec.structs.replace(limits, ahead_panes_max=random.choice((2, 6, 20_000)))
+
+
+LITTLE_MEMORY_SHARE = 0.2
+"""How many worlds have roots that soon ask sites to wait."""
+
+
+def draw_memory(random: Random, limits: Limits) -> Limits:
+    """Drawn apart as well; some ten records, or a hundred."""
+    if random.random() >= LITTLE_MEMORY_SHARE:
+        return limits
+    return msgspec.structs.replace(limits, unanswered_bytes_max=random.choice((400, 4_000)))
 
 
 def draw_limits(random: Random) -> Limits:
@@ -235,6 +247,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             replacing_max=limits.replacing_max,
             ahead_wait_s=pace.ahead_wait_s,
             wanted_per_ack_max=limits.wanted_per_ack_max,
+            unanswered_bytes_max=limits.unanswered_bytes_max,
         ),
         retention_s=pace.retention_s,
     )

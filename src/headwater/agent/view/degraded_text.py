@@ -47,6 +47,8 @@ def backlog_text(found: Backlog) -> str:
 
     >>> backlog_text(Backlog(12, 3_400_000, 75.2, 30, True, 6))
     '12 panes wait (3.2 MiB), for up to 75 s; 30 deferred, follow; 6 rolled up'
+    >>> backlog_text(Backlog(2, 1_000_000, 3.0, paused=1))
+    '2 panes wait (1.0 MiB), for up to 3 s, 1 of them paused'
     >>> backlog_text(Backlog())
     ''
     """
@@ -54,7 +56,9 @@ def backlog_text(found: Backlog) -> str:
     if found.panes:
         wait = "pane waits" if found.panes == 1 else "panes wait"
         size = found.bytes / (1 << 20)
-        told.append(f"{found.panes} {wait} ({size:.1f} MiB), for up to {found.waited_s:.0f} s")
+        paused = f", {found.paused} of them paused" if found.paused else ""
+        waited = f"for up to {found.waited_s:.0f} s{paused}"
+        told.append(f"{found.panes} {wait} ({size:.1f} MiB), {waited}")
     if found.deferred:
         told.append(f"{found.deferred} deferred{', follow' if found.follow else ''}")
     if found.rolled_up:

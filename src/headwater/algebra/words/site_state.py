@@ -55,6 +55,8 @@ class Reason(StrEnum):
     """Its rows are in a coarser pane, of a level of the query."""
     STRADDLED = "straddled"
     """Of a level: something came between, and the finer panes are sent instead."""
+    PAUSED = "paused"
+    """Its site waits with sending it, for root or relays are short of memory."""
     NOT_CLOSED = "not closed"
     """Of a question: the stream's panes were open when it was answered."""
 
@@ -236,5 +238,7 @@ class SiteState(SiteFacts, frozen=True, kw_only=True):
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
+    paused_from: int | None = None
+    """Panes from here on wait to be sent, as root or relays have asked; None: none do."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -58,6 +58,7 @@ def apply_ack(
     sites_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
     state.hear_others(sites_s, now_s=now_s)
     state.hear_awaited(ack.awaited_from)
+    _hear_pause(state, ack, now_s=now_s)
     edge.early.travel_s = ack.travel_s
     leaf = ack.leaf_of(telling.ordinal)
     if leaf is None and (state.book.flights or state.book.doubtful):
@@ -78,6 +79,13 @@ def apply_ack(
     if state.book.owing or state.book.deferred:
         state.hear(News.WORK)  # what was kept back of panes that have arrived may follow
     return heard
+
+
+def _hear_pause(state: QueryState, ack: Acknowledgement, *, now_s: float) -> None:
+    """Each acknowledgement says it anew: one that says nothing lets all go that the root held."""
+    told = ack.exempt_through
+    if state.pause.hear_root(ack.pause, exempt_through=told, age_s=ack.age_s, now_s=now_s):
+        state.hear(News.WORK)
 
 
 def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:

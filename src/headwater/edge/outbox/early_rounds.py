@@ -277,7 +277,7 @@ class EarlyRounds:
         is_late = time_s + (self.travel_s or 0.0) > self._answered_s(pane)
         is_busy = is_late or pane in state.book.cutting or pane in state.book.making
         is_over = time_s >= self._start_s(pane) + self._pane_s or state.is_doubted(pane)
-        is_over = is_over or pane in state.unwanted
+        is_over = is_over or pane in state.unwanted or state.pause.holds(pane)
         if at <= self._rounds_done.get(pane, 0) or is_busy or is_over:
             return False
         self._rounds_done[pane] = at

@@ -105,11 +105,18 @@ class LineShown(msgspec.Struct, frozen=True):
         return self.now is not None and self.now.has_news
 
     def text(self) -> str:
-        """As ``headwater watch`` has it at that site."""
+        """As ``headwater watch`` has it at that site, but for the level, which has a name here."""
         if self.now is None:
             return ""
-        late = "" if self.stale_s is None else f"; answered {self.stale_s:.1f} s after the end"
-        return f"{self.now.text()}{late}"
+        now = self.now
+        told = (
+            f"{self.site} sends {'kinds of pages' if now.is_degraded else 'pages'}",
+            now.sending.removeprefix("all links "),
+            now.carries and f"way {now.carries}",
+            now.backlog,
+            "" if self.stale_s is None else f"answered {self.stale_s:.1f} s after the end",
+        )
+        return "; ".join(filter(None, told))
 
 
 class LevelVerdict(msgspec.Struct, frozen=True):

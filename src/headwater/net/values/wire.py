@@ -181,6 +181,7 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     deferred: BoundedRanges = ()
     degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
     as_of: SiteAsOf | None = None
+    paused_from: Pane | None = None
 
 
 _ALIKE = tuple(

@@ -138,15 +138,15 @@ class Carrier:
 
     def _capacity_by(self, site: str, query: LiveQuery) -> WayCapacity:
         """The least of the own link, of what its other end says of the rest, and of what budgets
-        allow; of a link that others want as well its query's part."""
+        leave for panes; of a link that others want as well its query's part."""
         link, share = self._neighbours.link(site), self._here.shares.of(query.id)
         told = link.told_of(self._here.roster.ordinal_of.get(query.root, -1))
-        budget = self._neighbours.budgets.of(site)
+        budget = self._neighbours.budgets.for_panes(site)
         own = least(WayCapacity(link.capacity.bytes_per_s, site), WayCapacity(budget, BUDGET))
         if own.bytes_per_s is not None:
             own = WayCapacity(own.bytes_per_s * link.part_of(query.id), own.narrowest)
         way = least(own, WayCapacity(told, f"beyond {site}"))
-        found = least(way, WayCapacity(share.bytes_per_s, BUDGET))
+        found = least(way, WayCapacity(share.for_panes, BUDGET))
         return UNKNOWN if found.bytes_per_s is None else found
 
     def _died(self, site: str, now_s: float) -> None:
