@@ -23,7 +23,6 @@ from msgspec import Meta
 from headwater.algebra.bounds import ORDINALS_MAX, Name, Number
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.heartbeats import (
     WireHeartbeat,
@@ -44,6 +43,7 @@ from headwater.net.values.rows import (
 )
 from headwater.net.values.wire import (
     Age,
+    CertificateTold,
     WireRoute,
     WireSigned,
     WireSummary,
