@@ -117,9 +117,11 @@ def wants_enough(options: Options) -> bool:
     return (options.text("finally") or "").strip().lower() == ENOUGH
 
 
-def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
-    """``fidelity``, ``below``, and of ``finally`` what they have to do with it. Raises
-    ``QueryRefused``."""
+def read_demand(
+    options: Options, window: WindowSpec, *, is_state: bool = False
+) -> Demand | UnsetType:
+    """``fidelity``, ``below``, and of ``finally`` what they have to do with it. ``is_state``: of
+    the last rows of each site. Raises ``QueryRefused``."""
     text = options.text("fidelity")
     below = _read_below(options)
     if text is None:
@@ -145,12 +147,19 @@ def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
     )
     fault = demand.fault(window.panes_per_window)
     if fault is not None:
-        raise options.refused("fidelity", f"{fault}; {_way_out(demand, window)}")
+        raise options.refused("fidelity", f"{fault}; {_way_out(demand, window, is_state=is_state)}")
     return demand
 
 
-def _way_out(demand: Demand, window: WindowSpec) -> str:
+def _way_out(demand: Demand, window: WindowSpec, *, is_state: bool) -> str:
     is_single = window.panes_per_window == 1
+    if is_state and demand.is_random:
+        return (
+            "leave random out: a state is of the last rows of its site, whenever they were "
+            "written, so no panes can be drawn"
+        )
+    if is_state:
+        return "write area or sites, of which a state has one part for each site"
     slides = "a window that slides: its panes are as long as its slide"
     if not demand.is_random:
         return f"write area or sites, a larger share, or {slides}"
