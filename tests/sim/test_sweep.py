@@ -16,6 +16,7 @@ SEEDS = 30
 """With them all that should happen sometimes does, but for what is seldom: these are known, while
 any others may miss some by chance (``SEEDS_FOR_SOMETIMES``)."""
 SELDOM = {
+    "a coarse window lacks what a threshold keeps back",
     "a growing state exceeded its limit",
     "a pane expired",
     "a question lacks panes: unknown",

@@ -145,6 +145,7 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             are_due = are_due and not any(map(state.pause.holds, panes))
+            are_due = are_due and not self.early.piece_bytes  # pieces leave one by one, into room
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
@@ -156,6 +157,7 @@ class QueryEdge:
 
     def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
+        full = self.full or self
         if self.answering is not None:
             self.answering.begin(answers)
         return MakeUpdates(
@@ -163,10 +165,11 @@ class QueryEdge:
             tuple(panes),
             state.record,
             self._are_updates_sent,
-            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
-            raised=degrading.raised() if degrading else None,
+            is_measured=bool(full.degrading),
+            raised=full.degrading.raised(full.levels.told) if full.degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
+            piece_bytes=self.early.piece_bytes,
         )
 
     def next_deadline_s(self) -> float:

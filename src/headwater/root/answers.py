@@ -244,7 +244,7 @@ class Answers:
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
         trigger = None if window.revision else self._trigger(window, now_s=now_s)
-        remarks, level = self._scoreboard.table.remarks(), self._query.stands_for
+        remarks = self._scoreboard.table.remarks()
         return Envelope(
             stream=self._query.id.name,
             query=str(self._query.id),
@@ -280,7 +280,7 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
-            sampled=None if level is None else sample_of(level),
+            sampled=sample_of(self._query),
             first_trigger=trigger or window.first_trigger,
             as_of=self._scoreboard.table.as_of() if self._query.asked else (),
         ).near(self._query.bounds)

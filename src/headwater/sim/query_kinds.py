@@ -26,7 +26,7 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, Operator, OperatorKind
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -243,10 +243,17 @@ def draw_settings(random: Random, query: Query) -> Settings:
         waits=random.random() < 0.3,
         tolerance=_like(former, column, finally_) if has_error else None,
     )
+    if former is not None and query.degrades is not None and _has_levels(query.degrades):
+        kept = former if has_error else None  # installed with its levels, and settled by that
+        altered = msgspec.structs.replace(altered, tolerance=kept)
     altered = msgspec.structs.replace(altered, share=_share(random))
     if not (is_prepared and query.may_send_early and isinstance(query.rounds, int)):
         return altered
     return msgspec.structs.replace(altered, rounds=ROUNDS_LATER[altered.deadline_s])
+
+
+def _has_levels(plan: Degradation) -> bool:
+    return any(one.kind in LEVEL_KINDS for one in plan.operators)
 
 
 def draw_share(random: Random, query: Query) -> Query:

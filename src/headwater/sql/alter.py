@@ -192,10 +192,10 @@ def _check_levels(query: Query, found: Query) -> None:
 
 def _levels_fault(query: Query, found: Query) -> str | None:
     has, asked = level_operators(query), level_operators(found)
-    if asked and _unwritten(asked) != _unwritten(has):
+    if asked and (_unwritten(asked) != _unwritten(has) or not _is_beside(found, query)):
         return (
             "each level of coarsen and sample is a stream beside it, installed with it, and other "
-            f"settings install none; wanted {_levels_text(has)}, got {_levels_text(asked)}"
+            f"settings install none; wanted {_whole_text(query)}, got {_whole_text(found)}"
         )
     if asked and _follows(found) != _follows(query):
         return f"`finally` can't change beside {_levels_text(has)}, which was installed with it"
@@ -214,6 +214,18 @@ def _unwritten(operators: Sequence[Operator]) -> list[Operator]:
 
 def _levels_text(operators: Sequence[Operator]) -> str:
     return levels_text(operators) or "degrade without it"
+
+
+def _whole_text(query: Query) -> str:
+    return _levels_text(() if query.degrades is None else query.degrades.operators)
+
+
+def _is_beside(found: Query, query: Query) -> bool:
+    """Whether the same is kept back beside the levels, in the same order: what they keep back is
+    settled with them."""
+    mine, others = (() if q.degrades is None else q.degrades.operators for q in (found, query))
+    asked = [None if q.tolerates is None else q.tolerates.columns for q in (found, query)]
+    return _unwritten(mine) == _unwritten(others) and asked[0] == asked[1]
 
 
 def _follows(query: Query) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.byte_rate import rate_text
-from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
+from headwater.algebra.capacity.way_capacity import BUDGET, UNKNOWN, WayCapacity, least
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.words.degraded import Degraded, Why, with_degraded
@@ -18,7 +18,7 @@ from headwater.edge.degrade.policy import Period, Policy
 from headwater.edge.degrade.savings import Savings
 from headwater.edge.outputs import Raised, UpdatesMade
 from headwater.edge.query_state import News, QueryState
-from headwater.plan.altered.link_share import CLOSE_BYTES, CONTROL_SHARE
+from headwater.plan.altered.link_share import CLOSE_BYTES
 from headwater.plan.degrading.degradation import Degradation, OperatorKind
 from headwater.plan.notice import Notice
 
@@ -63,10 +63,11 @@ class Degrading:
         if said and said[-1].step:
             self.policy = Policy(said[-1].step, said[-1].why)
 
-    def raised(self) -> Raised | None:
-        """Of a threshold, for what is closed now; None: the query has none."""
+    def raised(self, told: int = 0) -> Raised | None:
+        """Of a threshold, for what is closed now, be it a pane of the query or of a level; None:
+        the query has none. ``told``: the step that somebody has set (``Levels.told``)."""
         plan = self.plan
-        found = () if plan is None else tuple(plan.levels_at(self.policy.step))
+        found = () if plan is None else tuple(plan.levels_at(max(told, self.policy.step)))
         return next(
             (
                 Raised(one.at, one.operator.levels)
@@ -141,15 +142,13 @@ class Degrading:
     def _seen(self, plan: Degradation, now_s: float) -> Period:
         step, share = self.policy.step, self._state.settings.newest.share
         left = self.savings.left(plan, step) if step else 1.0
-        budget = None if share.bytes_per_s is None else share.bytes_per_s * (1.0 - CONTROL_SHARE)
-        known = [one for one in (self.way.bytes_per_s, budget) if one is not None]
-        way = min(known, default=None)
+        way = least(self.way, WayCapacity(share.for_panes, BUDGET))
         return Period(
             need=self.need,
             finer=self._beside + (self.need - self._beside) / left,
-            way=way,
+            way=way.bytes_per_s,
             waited_s=self._waited_s(now_s),
-            is_budget=budget is not None and way == budget,
+            is_budget=way.narrowest == BUDGET,
         )
 
     def _waited_s(self, now_s: float) -> float:

@@ -198,15 +198,22 @@ def assess(
 def _stated(
     book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
 ) -> StatedErrors:
-    """What is kept back of all panes together, by the settings that each of them was made by."""
+    """What is kept back of all panes together."""
+    asked, withheld = kept_back_of(book, boards, used, sealed_through=sealed_through)
+    if not withheld and not asked:
+        return NONE_STATED
+    return stated_errors(asked or book.tolerances[:1], withheld)
+
+
+def kept_back_of(
+    book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
+) -> tuple[list[Tolerance], Remainders]:
+    """By the settings that each pane was made by."""
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))
     withheld = reduce(merge_remainders, found, nothing)
-    if not withheld and not any(by_pane):
-        return NONE_STATED
-    asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
-    return stated_errors(asked, withheld)
+    return [one for tolerances in by_pane for one in tolerances], withheld
 
 
 def _tolerance(book: SettingsBook, number: int) -> Tolerance | None:

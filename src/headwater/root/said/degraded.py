@@ -13,13 +13,15 @@ import msgspec
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.degraded import Degraded, Why, degraded_at
-from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, OperatorKind
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, Level, OperatorKind
 from headwater.root.pane_board import PaneBoard
 from headwater.root.site_table import SiteTable
 
 DEGRADED_LISTED_MAX = 50
-KEEPING = ([OperatorKind.THRESHOLD], [OperatorKind.TOP])
+KEEPING = (OperatorKind.THRESHOLD, OperatorKind.TOP)
 """Operators that matter only where something is kept back by them."""
+WHY = "its way had no room for all of it"
+"""Where a site has since said otherwise of the panes that lie there."""
 WHY_TEXT = {
     Why.CAPACITY: "the way carries less than all of it",
     Why.BUDGET: "its budget is less than all of it takes",
@@ -27,6 +29,11 @@ WHY_TEXT = {
     Why.BACKLOG: "its backlog was more than may wait",
     Why.RESTORED: "a finer step has room again",
 }
+
+
+Kinds = tuple[OperatorKind, ...]
+_Key = tuple[int, int, Why, Kinds]
+"""(ordinal, step, why, kinds of operators of which one is named)"""
 
 
 class DegradedSite(msgspec.Struct, frozen=True):
@@ -62,17 +69,17 @@ def degraded_sites(
     table: SiteTable, boards: Sequence[PaneBoard], *, sealed_through: int
 ) -> tuple[DegradedSite, ...]:
     """All of them; an envelope lists the first."""
-    panes: dict[tuple[int, int, Why], list[int]] = {}
-    plans: dict[tuple[int, int, Why], tuple[Degradation, bool]] = {}
+    panes: dict[_Key, list[int]] = {}
+    plans: dict[_Key, tuple[Degradation, bool]] = {}
     for board in boards:
         settings = table.settings.at(board.pane)
         plan = settings.degradation
         if plan is None:
             continue
-        for ordinal, said in _said(
+        for ordinal, said, kinds in _said(
             table, board, plan, follows=settings.follows, is_sealed=board.pane < sealed_through
         ):
-            key = (ordinal, said.step, said.why)
+            key = (ordinal, said.step, said.why, kinds)
             panes.setdefault(key, []).append(board.pane)
             plans[key] = plan, settings.follows
     found = (
@@ -83,26 +90,26 @@ def degraded_sites(
 
 def _said(
     table: SiteTable, board: PaneBoard, plan: Degradation, *, follows: bool, is_sealed: bool
-) -> Iterator[tuple[int, Degraded]]:
-    """With the ordinals of their sites."""
+) -> Iterator[tuple[int, Degraded, Kinds]]:
+    """With the ordinals of their sites, and what may have been given up by them."""
     kept_back = board.keeping_back(gives_back=follows, is_sealed=is_sealed)
     for ordinal in bitset.members(table.degraded & table.expected & ~board.undrawn):
         said = degraded_at(table.views[ordinal].state.degraded, board.pane)
         if said is None:
             continue
         used = [one.operator.kind for one in plan.levels_at(said.step) if one.at]
-        if used in KEEPING and not kept_back >> ordinal & 1:
-            continue
-        if used and used[-1] in LEVEL_KINDS and not table.views[ordinal].is_coarse(board.pane):
-            continue
-        yield ordinal, said
+        is_coarse = table.views[ordinal].is_coarse(board.pane)
+        if is_coarse and any(kind in LEVEL_KINDS for kind in used):
+            yield ordinal, said, tuple(OperatorKind)
+        elif kept_back >> ordinal & 1 and any(kind in KEEPING for kind in used):
+            yield ordinal, said, KEEPING
 
 
 def _described(
-    site: str, key: tuple[int, int, Why], panes: list[int], plan: Degradation, follows: bool
+    site: str, key: _Key, panes: list[int], plan: Degradation, follows: bool
 ) -> DegradedSite | None:
-    _, step, why = key
-    newest = plan.newest_at(step)
+    _, step, why, kinds = key
+    newest = _newest(plan, step, kinds)
     if newest is None:
         return None
     return DegradedSite(
@@ -115,3 +122,23 @@ def _described(
         WHY_TEXT.get(why, str(why)),
         follows,
     )
+
+
+def _newest(plan: Degradation, step: int, kinds: Kinds) -> Level | None:
+    """Of these operators, the one that came in last."""
+    levels = [one for one in plan.levels_at(step) if one.at and one.operator.kind in kinds]
+    return levels[-1] if levels else None
+
+
+def kept_back_at(
+    site: str, pane: int, plan: Degradation, said: Degraded | None, *, follows: bool
+) -> DegradedSite | None:
+    """Of a pane of which a threshold keeps something back; None: the plan has none."""
+    first = plan.step_of(OperatorKind.THRESHOLD, 1)
+    step = first if said is None else min(max(first, said.step), plan.last_step)
+    newest = _newest(plan, step, (OperatorKind.THRESHOLD,))
+    if newest is None:
+        return None
+    why, text, count = WHY, newest.operator.text, plan.last_step
+    why = why if said is None else WHY_TEXT.get(said.why, str(said.why))
+    return DegradedSite(site, ((pane, pane),), step, count, text, newest.at, why, follows)

@@ -23,7 +23,7 @@ from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
 from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
-from headwater.root.said.sampled import Estimate, Sample
+from headwater.root.said.sampled import Estimate, Sample, SampleRest
 from headwater.root.said.withheld import (
     NONE_STATED,
     StatedErrors,
@@ -289,7 +289,10 @@ class Envelope(msgspec.Struct, frozen=True):
         """The same answer of a sample, with what all are estimated to have."""
         if self.sampled is None:
             return self
-        sampled = msgspec.structs.replace(self.sampled, estimates=estimates)
+        kept_back = {
+            one.column: SampleRest(one.total, one.largest) for one in self.withheld.columns
+        }
+        sampled = self.sampled.estimating(estimates, kept_back)
         return msgspec.structs.replace(self, sampled=sampled)
 
     def unsure(

@@ -54,7 +54,7 @@ def explain(root: Root, number: int) -> Explanation:
         withheld=found.withheld,
         degraded=found.degraded[:DEGRADED_LISTED_MAX],
         degraded_count=len(found.degraded),
-        sampled=None if root.query.stands_for is None else sample_of(root.query.stands_for),
+        sampled=sample_of(root.query),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),
