@@ -19,7 +19,7 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import TopAnswer, UpdatesMade
+from headwater.edge.outputs import PIECES_MAX, TopAnswer, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import PaneKeys
 from headwater.edge.take_asked import Asked
@@ -207,7 +207,7 @@ class CubeDisk:
             return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
         remainders, counts = self._withhold(wanted, pane, at)
         at.is_closed = True
-        for bag in at.waiting.split(self._records_max):
+        for bag in at.waiting.split(self._piece_records(wanted, at)):
             at.updates.append(bag)
             number = self._truth.add_update(
                 wanted.query, pane, self._ordinal, self._incarnation, bag
@@ -228,6 +228,13 @@ class CubeDisk:
             wire_bytes=RECORD_BYTES * sum(map(len, at.updates[first - 1 :])),
             row_counts=counts,
         )
+
+    def _piece_records(self, wanted: do.MakeUpdates, at: PaneDisk) -> int:
+        """Of one update."""
+        if not wanted.piece_bytes:
+            return self._records_max
+        least = -(-len(at.waiting) // PIECES_MAX)
+        return min(self._records_max, max(1, least, wanted.piece_bytes // RECORD_BYTES))
 
     def make_early(self, wanted: do.MakeEarly) -> list[UpdatesMade]:
         query, pane = wanted.query, wanted.pane

@@ -21,7 +21,7 @@ from enum import StrEnum
 from msgspec import UNSET, UnsetType
 
 from headwater.algebra.demand import ALL, Chance, Demand
-from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.panes import WindowSpec
 from headwater.plan.durations import duration_text
 from headwater.plan.query import Timing
 from headwater.sql.read.options import Options
@@ -87,20 +87,34 @@ def read_deadline_s(options: Options, *, disorder_s: float, revise_for_s: float)
 
 def _staleness_s(options: Options, disorder_s: float) -> float:
     staleness_s = options.duration_s("staleness", Timing().deadline_s)
-    least_s = disorder_s + LOOK_S + TRAVEL_S
-    if staleness_s <= least_s:
-        raise options.refused(
-            "staleness",
-            f"wanted more than {_text(least_s)}, got {_text(staleness_s)}: sites wait "
-            f"{_text(disorder_s)} for records in disorder, look for them every {_text(LOOK_S)}, "
-            f"and {_text(TRAVEL_S)} are for the way; raise staleness, lower disorder, or write "
-            "deadline for an answer at that time whoever is in",
-        )
+    fault = staleness_fault(staleness_s, disorder_s=disorder_s)
+    if fault is not None:
+        raise options.refused("staleness", fault)
     return staleness_s
 
 
+def staleness_fault(
+    staleness_s: float, *, disorder_s: float, travel_s: float | None = None
+) -> str | None:
+    """Why nobody could be in by then; None: somebody could. ``travel_s``: how old summaries are
+    when they arrive, where the root has measured it."""
+    way_s = max(TRAVEL_S, travel_s or 0.0)
+    least_s = disorder_s + LOOK_S + way_s
+    if staleness_s > least_s:
+        return None
+    way = f"{_text(way_s)} are for the way"
+    if way_s > TRAVEL_S:
+        way = f"summaries take {_text(way_s)} to the root, as it has measured"
+    return (
+        f"wanted more than {_text(least_s)}, got {_text(staleness_s)}: sites wait "
+        f"{_text(disorder_s)} for records in disorder, look for them every {_text(LOOK_S)}, "
+        f"and {way}; raise staleness, lower disorder, or write "
+        "deadline for an answer at that time whoever is in"
+    )
+
+
 def _text(seconds: float) -> str:
-    return duration_text(round(seconds * MICROS))
+    return duration_text(round(seconds * 1_000) * 1_000)
 
 
 # How much is enough
