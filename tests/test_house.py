@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scripts.rooms_contract import faults, said_in
 
 HOUSE = Path(__file__).resolve().parents[1]
 ROOMS = HOUSE / "src" / "headwater"
@@ -50,6 +51,31 @@ def test_every_room_says_what_it_is_and_where_to_begin(folder: Path) -> None:
     names = set(re.findall(r"``(\w+)(?:\.\w+)*``", said))
     inside = {path.stem for path in folder.iterdir()}
     assert len(_files(folder)) < 2 or names & inside, f"of {sorted(inside)}, which comes first?"
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda one: one.relative_to(ROOMS).as_posix())
+def test_every_room_says_what_it_may_touch(folder: Path) -> None:
+    """That what it says of the rooms beside it is so, ``lint-imports`` holds."""
+    said = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    depth = len(folder.relative_to(ROOMS).parts)
+    assert depth == 0 or "may touch" in " ".join(said.split()), "It may touch …"
+    assert depth < 2 or said_in(said) is not None, "… what `edge` may, and no room beside it."
+
+
+def test_a_room_that_touches_another_than_it_says_is_found() -> None:
+    a, b, c = (f"headwater.x.{name}" for name in "abc")
+    said = {a: frozenset({"b"}), b: frozenset[str](), c: None}
+    assert list(faults(said | {c: frozenset()}, {(a, b): "one imports one"}, [])) == []
+    found = list(faults(said, {(b, c): "b.q imports c.q", (c, b): "c.q imports b.q"}, []))
+    assert [one.partition(": ")[0] for one in found] == [
+        f"{b} does not say that it may touch c",
+        f"{b} and {c} touch each other, and are not named in both_ways",
+        f"{c} does not say that it may touch b",
+        f"{a} says that it may touch b, and does not",
+        f"{c} does not say what it may touch",
+    ]
+    named = list(faults({}, {}, [frozenset({a, b})]))
+    assert named == [f"{a} and {b} touch each other no more: take them out of both_ways"]
 
 
 def test_a_file_that_is_long_is_named_in_the_architecture_with_its_reason() -> None:

@@ -44,6 +44,12 @@ def test_faults_of_all_kinds_may_come_meanwhile(seed: int) -> None:
     assert run(a_world(seed)).counts["notice: edge paused"]
 
 
+def test_relays_that_are_short_of_memory_hold_nobody_up_for_ever() -> None:
+    outcome = run(a_world(14, unanswered_bytes_max=1 << 28, pause_bytes_max=200))
+    assert outcome.counts["notice: overlay paused"]
+    assert outcome.counts["notice: edge paused"]
+
+
 @pytest.mark.parametrize("at_s", [25.0, 45.0])
 def test_a_root_that_is_started_again_in_a_pause_gets_all_that_waited(at_s: float) -> None:
     scenario = a_world(14)

@@ -21,6 +21,9 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 
+PIECES_MAX = 8
+"""Of a pane's flush (``MakeUpdates.piece_bytes``): members and relays pay for each update."""
+
 
 class Raised(msgspec.Struct, frozen=True):
     """How far the bound of a query's threshold is raised, for panes that are closed now."""
@@ -70,6 +73,10 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     answers: tuple[TopAnswer, ...] = ()
     """Of these panes what the root asks for is sent, and the rest stays; where they have late rows,
     all of it goes with them."""
+
+    piece_bytes: int = 0
+    """Where a deadline may cut the flush off: what matters most goes first, in pieces of about so
+    many bytes of rows; 0: in updates as large as they may be."""
 
     def answer_of(self, pane: int) -> TopAnswer | None:
         return next((one for one in self.answers if one.asked.pane == pane), None)

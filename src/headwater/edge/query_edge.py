@@ -145,6 +145,7 @@ class QueryEdge:
         news = state.take_news()
         if panes:
             are_due = are_due and not any(map(state.pause.holds, panes))
+            are_due = are_due and not self.early.piece_bytes  # pieces leave one by one, into room
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
@@ -168,6 +169,7 @@ class QueryEdge:
             raised=full.degrading.raised(full.levels.told) if full.degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
+            piece_bytes=self.early.piece_bytes,
         )
 
     def next_deadline_s(self) -> float:

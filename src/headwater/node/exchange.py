@@ -4,6 +4,7 @@ order in which it was said."""
 from __future__ import annotations
 
 from headwater.algebra.summary import Rows, Summary
+from headwater.algebra.words.pause import PauseHeard
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
@@ -80,6 +81,8 @@ class Exchange:
                     root.receive_absence(absence, now_s=now_s)
             case peer_out.AckDelivered(ack):
                 self._edge.receive_ack(ack, now_s=now_s)
+            case PauseHeard():
+                self._edge.hear_pause(output, now_s=now_s)
             case peer_out.CommandAccepted(command, _):
                 self._effects.append(output)
                 if isinstance(command, Install):

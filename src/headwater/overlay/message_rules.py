@@ -21,7 +21,7 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.lie_book import LieKind, Untrue
-from headwater.overlay.messages import CommandsKnown, Heartbeat
+from headwater.overlay.messages import CommandsKnown, Heartbeat, TreePause
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.ways.root_pulses import PULSES_MAX
@@ -201,6 +201,15 @@ def problem_with_ack(
         return f"acknowledgement of {ack.query}: age {ack.age_s} s, late by {ack.late_s} s"
     if ack.clock_s is not None and not abs(ack.clock_s) < TIME_MAX_S:
         return f"acknowledgement of {ack.query}: a root's clock that no clock shows"
+    return None
+
+
+def problem_with_pause(pause: TreePause, sender: str, query: LiveQuery) -> str | None:
+    """A relay asks those below it to wait, on its own tree, and nobody else does: from any other it
+    could go round in a ring."""
+    place = query.place_on(pause.plan_version, pause.tree)
+    if place is None or place.parent != sender:
+        return f"pause of {query.id} from {sender}: it is not above us on tree {pause.tree}"
     return None
 
 

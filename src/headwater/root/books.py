@@ -169,9 +169,9 @@ class Books:
             self.answers.mark(number)
 
     def note_age(self, summary: Summary) -> None:
-        """Where keys may leave before the close, sites go by how long that takes. None is carried
-        for longer than ``summary_life_s``: who says that one was, as a relay on the way can, counts
-        for no more."""
+        """Where keys may leave before the close, sites go by how long that takes, and whoever asks
+        for a staleness is told if nobody could be in by then. None is carried for longer than
+        ``summary_life_s``: who says that one was, as a relay on the way can, counts for no more."""
         if summary.lane is Lane.LIVE:
             self.ages = self.ages.with_(min(summary.age_s, self.life_s))
 

@@ -129,8 +129,7 @@ class Root:
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
         if self.books.absences.is_told:
             self.books.absences.heard(summary.coverage.sites, now_s=now_s)
-        if self.books.sends_early:
-            self.books.note_age(summary)
+        self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
@@ -152,6 +151,11 @@ class Root:
         """Somebody has found that panes are not what they are said to be: their windows are not
         exact, those apart that are final, and people hear of it."""
         raise_alarm(self.books, alarm, now_s=now_s)
+
+    @property
+    def travel_s(self) -> float | None:
+        """How old live summaries are when they arrive, all but few of them; None: not known yet."""
+        return self.books.ages.usual_s
 
     @property
     def kept(self) -> int:
@@ -248,7 +252,7 @@ class Root:
             agreed=books.agreements.take_told(),
             wanted=books.replacing.wanted(number=number, now_s=now_s),
             shares=books.shares.tables,
-            travel_s=books.ages.usual_s,
+            travel_s=books.ages.usual_s if books.sends_early else None,
             unwanted=books.answers.unwanted,
             largest=books.tops.requests(now_s=now_s) if books.tops is not None else (),
             pause=books.pausing.said(),

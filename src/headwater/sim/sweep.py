@@ -79,6 +79,7 @@ SOMETIMES = (
     "notice: overlay full",
     "notice: overlay hosts wait",
     "notice: overlay late",
+    "notice: overlay paused",
     "notice: overlay silent",
     "root: answer failed",
     "root: contained",

@@ -335,7 +335,9 @@ def test_streams_are_not_ended_as_questions_are(tmp_path: Path) -> None:
 def test_what_no_cube_has_is_asked_of_the_logs_with_the_reason(tmp_path: Path) -> None:
     async def story(agents: AskedAgents) -> None:
         question = await agents.prepared("SELECT max(ts) AS last FROM hits")
-        assert question.estimate is None
+        assert question.estimate is not None
+        assert question.estimate.asked is not None
+        assert (question.estimate.asked.estimates, question.estimate.reads_cube) == (True, True)
         assert question.prepared.why_not == ("pages does not compute MAX(ts)",)
         assert (question.query.reads_cube, question.query.reads_past) == (False, True)
         assert question.query.asked is not None

@@ -37,10 +37,10 @@ from headwater.algebra.words.pause import Pause
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.codec import _LAYOUTS, Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.messages import (
     AbsenceMessage,
     AckMessage,

@@ -139,7 +139,7 @@ def test_nobody_learns_from_early_updates_how_long_to_wait(make_bench):
             for site, after_s in ((2, 4.0), (3, 4.1)):
                 bench.insert(site, pane, now_s=10.0 * pane + after_s)
             bench.tick(10.0 * pane + 9.0)
-        (net_dist,) = bench.list._net_dists["q@a#1"].values()
+        (net_dist,) = bench.list._times._net_dists["q@a#1"].values()
         estimates.append(net_dist.estimate_s)
     assert estimates[0] == pytest.approx(estimates[1])
 

@@ -46,23 +46,14 @@ def prepared_ask(runtime: SiteRuntime, request: AskRequest) -> PreparedAsk:
     source, streams = _streams_of(runtime, request.select)
     why: list[str] = []
     chosen = _chosen(runtime, request, source, streams, why)
-    queries = list[Query]()
-    if chosen.stream is not None:
-        estimate = _compiled(
-            runtime,
-            source,
-            request.name + ESTIMATE,
-            estimate_select(source.name, source.time_column),
-            chosen.of,
-            request.sites,
-        )
-        queries.append(_with_ask(runtime, request, estimate, chosen.stream, estimates=True))
+    select = estimate_select(source.name, source.time_column)
+    name = request.name + ESTIMATE
+    estimate = _compiled(runtime, source, name, select, chosen.of, request.sites)
+    estimate = _with_ask(runtime, request, estimate, chosen.stream, estimates=True)
     question = _with_ask(runtime, request, chosen.question, chosen.stream, estimates=False)
-    queries.append(question)
-    *estimates, word = (_word(runtime, query) for query in queries)
     return PreparedAsk(
-        question=word,
-        estimate=estimates[0] if estimates else None,
+        estimate=_word(runtime, estimate),
+        question=_word(runtime, question),
         source=source.text,
         first_us=chosen.of.first_us,
         end_us=chosen.of.end_us,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.agent.control import control_api as api
-from headwater.agent.control.install import of_stream, root_now_us
+from headwater.agent.control.install import check_travel, of_stream, root_now_us, travel_s_of
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.settings_lines import statement_of
 from headwater.errors import ConfigurationError
@@ -71,6 +71,9 @@ def prepare_alter(
         present = () if is_whole else present_options(query, book.newest, number=number)
         wanted = merged_options(present, options) if options else present
         settings_wanted = settings_with(query, wanted, known_sites=runtime.roster.sites)
+        is_other = settings_wanted.deadline_s != book.newest.deadline_s
+        if is_other and any(option.name == "staleness" for option in options):
+            check_travel(query, settings_wanted.deadline_s, travel_s_of(runtime, query))
         former = present_options(query, book.newest, number=number)
         if settings_with(query, former, known_sites=runtime.roster.sites).is_like(settings_wanted):
             continue

@@ -87,7 +87,8 @@ def fidelity(found: Mapping[str, Any]) -> Iterator[str]:
     if reached.has_news and reached.area < 1.0:
         yield f"{share(reached.area)} of the area"
     if reached.undrawn:
-        estimate = f", {', '.join(reached.scaled)} x {reached.scale:.4g}" if reached.scaled else ""
+        is_scaled = reached.scaled and reached.scale
+        estimate = f", {', '.join(reached.scaled)} x {reached.scale:.4g}" if is_scaled else ""
         yield f"{share(reached.area_drawn)} of what was drawn{estimate}"
     if reached.demanded:
         silent = ": no rows" if reached.is_silent else ""

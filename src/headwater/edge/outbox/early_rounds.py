@@ -73,6 +73,8 @@ class EarlyRounds:
         self.flush_s = 0.0
         """What was left to send of the newest pane at its close takes the way so long; 0.0 also
         where nobody knows what that carries."""
+        self.piece_bytes = 0
+        """As ``MakeUpdates`` has it, for the panes that were closed just now."""
         self.keys_again = 0
         """Of them those that had left before in the same pane."""
 
@@ -136,6 +138,7 @@ class EarlyRounds:
 
     def close(self) -> None:
         """Some panes may be closed now: what they teach is learned, and their books go."""
+        self.piece_bytes = 0
         if not self._books:
             return
         closed_through = self._state.record.lowest_unclosed()
@@ -148,6 +151,7 @@ class EarlyRounds:
             self._flush_bytes = book.due_bytes()
             self.keys_again += book.again
             self.flush_s = book.left_bytes() / self._rate if self._rate else 0.0
+            self.piece_bytes = max(self.piece_bytes, self._piece_bytes(book))
             if plan.tolerance is None:  # what is left at the deadline, and no bound, is the error
                 book.take(int(flush_bytes), now_s=0.0)
             self._tell_flush(plan.tolerance, book.key_count * book.row_bytes())
@@ -156,6 +160,14 @@ class EarlyRounds:
             book.end(totals_sent=np.zeros(plan.column_count))
             self._keys.pasts.came(past, past.key_count - before)
         self._forget()
+
+    def _piece_bytes(self, book: KeyBook) -> int:
+        """A deadline cuts off what is not through, and the piece in the midst of which it comes."""
+        config = self._state.config
+        if self._rate is None or self.flush_s <= config.flush_piece_s:
+            return 0
+        least_bytes = book.bytes_of(config.early_keys_min)
+        return max(1, round(self._rate * config.flush_piece_s), least_bytes)
 
     def _flush_room_bytes(self, pane: int, plan: EarlyPlan) -> float:
         """What can arrive for the first answer of what is left at the close; 0.0 where an error

@@ -15,7 +15,7 @@ import msgspec
 from headwater.algebra.capacity.delivery import Delivery
 from headwater.errors import WireError
 from headwater.net.identity.identity import Identity
-from headwater.net.identity.keyring import CertificateTold, Keyring
+from headwater.net.identity.keyring import Keyring
 from headwater.net.network import (
     LinkCounters,
     LinkStats,
@@ -33,6 +33,7 @@ from headwater.net.transport.pacer import Pacer
 from headwater.net.transport.send_queue import BACKLOG_SHARE, TRAFFIC, SendQueue
 from headwater.net.transport.tcp import tcp_info
 from headwater.net.values.codec import Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 

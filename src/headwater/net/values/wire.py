@@ -84,6 +84,12 @@ class WireSigned(msgspec.Struct, frozen=True, array_like=True):
     certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
 
 
+class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
+    """A message between two ends of a link; no machine sees it."""
+
+    der: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)]
+
+
 LostSites = Annotated[tuple[Ordinal, ...], Meta(max_length=LOST_MAX)]
 
 

@@ -48,8 +48,11 @@ class Carrier:
         reconciliation: Reconciliation,
         bringers: Bringers,
         is_over: Callable[[str, int, int], bool] = lambda query_id, first, last: False,
+        is_still: Callable[[str, float], bool] = lambda query_id, now_s: False,
     ) -> None:
-        """``is_over``: of these panes of a query its root takes nothing more, as it has said."""
+        """``is_over``: of these panes of a query its root takes nothing more, as it has said;
+        ``is_still``: what comes of a query says nothing of distances now."""
+        self._is_still = is_still
         self._is_over = is_over
         self._here = here
         self._site = here.site
@@ -173,7 +176,11 @@ class Carrier:
         elif self._is_over(summary.query, summary.pane, summary.last):
             self._tray.count("unwanted")
         else:
-            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s), now_s=now_s)
+            trains = not self._is_still(query.id, now_s)
+            self._send(
+                self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=trains),
+                now_s=now_s,
+            )
 
     def let_go(self, query_id: str) -> None:
         """Its root has said of panes that nobody wants them any more: what waits here of them."""

@@ -246,6 +246,11 @@ class Neighbours:
         for link in links:
             self._beat_to(link, content, now_s=now_s)
 
+    @property
+    def every_s(self) -> float:
+        """Between the last heartbeat and the next."""
+        return self._next_beat_s - self._beat_s
+
     def dial(self, *, now_s: float) -> None:
         """Those whose turn it is, of the neighbours without a link, within the budget. Who has been
         due for longest comes first, so that nobody waits for ever."""

@@ -15,7 +15,6 @@ import msgspec
 
 from headwater.errors import DiskFull, StoreBroken, StoreError
 from headwater.reading.form import Form
-from headwater.store.cube.source_state import Loss
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.listing import Glob, Listing, joined
 from headwater.store.follow.open_records import OpenRecords
@@ -25,6 +24,7 @@ from headwater.store.follow.watch import Watch
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.cutting import Cutter, Reading
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 from headwater.store.input.spool import held_name
 
 

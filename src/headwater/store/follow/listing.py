@@ -204,6 +204,12 @@ def _why_not_regular(mode: int) -> str:
     return "not a regular file: pipes, sockets and devices are not read"
 
 
+def listed_bytes(glob: Glob) -> int:
+    """Of all files that match now, compressed ones as they lie."""
+    found = glob.look().matching.values()
+    return sum(one.packed_size or one.size for one in found)
+
+
 def is_text(path: str) -> bool:
     try:
         path.encode()

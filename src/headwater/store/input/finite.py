@@ -20,13 +20,13 @@ from headwater.errors import DiskFull
 from headwater.reading.expand import Damaged, Incomplete, head_of, is_empty
 from headwater.reading.form import Form
 from headwater.reading.headers import HEADER_BYTES_MAX, header_of
-from headwater.store.cube.source_state import Loss
 from headwater.store.follow.directories import leads_nowhere, reason_of
 from headwater.store.follow.listing import FILES_MAX, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 
 LOST_NAMED_MAX = 3
 

@@ -27,7 +27,6 @@ from headwater.errors import DiskFull
 from headwater.plan.readings import source_of
 from headwater.reading.expand import Damaged, Incomplete
 from headwater.reading.form import Form
-from headwater.store.cube.source_state import Loss
 from headwater.store.follow.directories import reason_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.listing import Glob, found_at
@@ -37,6 +36,7 @@ from headwater.store.input.cuts import CutLog
 from headwater.store.input.cutting import Cutter, Reading
 from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 from headwater.store.input.spool import held_name
 from headwater.store.past.past_file import UNMEASURED, PastFile
 from headwater.store.past.past_files import past_files
