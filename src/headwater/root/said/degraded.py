@@ -7,19 +7,19 @@ threshold that matters only where something was kept back by it, and until the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import reduce
 from typing import NamedTuple
 
 import msgspec
 
-from headwater.algebra.panes import WindowSpec
+from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.degraded import Degraded, Why, begun_at, degraded_at
 from headwater.plan.altered.settings import Settings
 from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, Level, OperatorKind
+from headwater.plan.timestamps import timestamp_text
 from headwater.root.pane_board import PaneBoard
 from headwater.root.site_table import SiteTable
 
@@ -83,8 +83,7 @@ off by at most 3; it stays so'
 def _since_text(since_us: int | None) -> str:
     if since_us is None:
         return ""
-    at = datetime.fromtimestamp(since_us // 1_000_000, UTC)
-    return f", since {at:%Y-%m-%d %H:%M:%S} UTC"
+    return f", since {timestamp_text(since_us - since_us % MICROS)}"
 
 
 class Word(NamedTuple):
