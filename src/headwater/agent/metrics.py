@@ -18,10 +18,12 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
+from headwater.agent.view.degraded_text import degrading_metrics
 from headwater.agent.view.network_shown import budget_metrics, query_metrics
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
+from headwater.edge.degrade.answering import Requests
 from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.edge.progress import Backlog
 from headwater.net.network import NetworkStats
@@ -65,6 +67,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     withheld_keys: int = 0
     flush_s: float = 0.0
     degrading: Mapping[str, DegradeProgress] = {}
+    requests: Mapping[str, Requests] = {}
     backlogs: Mapping[str, Backlog] = {}
     links_carry: Mapping[str, LinkTold] = {}
     ways_carry: Mapping[str, WayCapacity] = {}
@@ -188,6 +191,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         links_carry=links_told(runtime),
         ways_carry=ways_told(runtime),
         degrading={one.query: one.degrading for one in edges if one.degrading is not None},
+        requests={one.query: one.requests for one in edges if one.requests is not None},
         backlogs={
             one.query: one.backlog for one in runtime.node.edge.progress(now_s=runtime.now_s())
         },
@@ -260,21 +264,6 @@ def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
     for kind in RemarkKind:
         remarks.add_metric([kind], snapshot.remarks.get(kind, 0))
     yield from (lines, bad, remarks)
-
-
-def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
-    step = GaugeMetricFamily(
-        "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
-    )
-    need = GaugeMetricFamily(
-        "headwater_degrade_need_bytes_per_second",
-        "What the newest panes of a query that may give something up take on the wire",
-        labels=["query"],
-    )
-    for query, told in snapshot.degrading.items():
-        step.add_metric([query], told.step)
-        need.add_metric([query], told.need)
-    yield from (step, need)
 
 
 def _backlogs(snapshot: Snapshot) -> Iterator[Metric]:
@@ -360,7 +349,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "What was left at the close of the newest pane takes the way so long, of the slowest query",
         value=snapshot.flush_s,
     )
-    yield from _degrading(snapshot)
+    yield from degrading_metrics(snapshot.degrading, snapshot.requests)
     yield from _backlogs(snapshot)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.edge.degrade.answering import Requests
 from headwater.edge.degrade.degrading import DegradeProgress, progress_of
 from headwater.edge.degrade.roll_up import oldest_waited_s, waiting_bytes
 from headwater.edge.outbox.hold_back import held_panes
@@ -52,6 +53,8 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     degrading: DegradeProgress | None = None
     """None: it gives up nothing, whatever comes."""
     backlog: Backlog = Backlog()
+    requests: Requests | None = None
+    """None: the root has asked for none."""
 
 
 def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgeProgress:
@@ -76,4 +79,5 @@ def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgePro
             edge.levels.roll_ups.count,
             held_panes(state),
         ),
+        None if edge.answering is None else edge.answering.requests,
     )

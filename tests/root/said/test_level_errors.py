@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pane_kit import FULL, RootDesk, level_of, make_roster, part, state, whole
 
+from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder, Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
@@ -115,6 +116,28 @@ def test_it_is_named_who_keeps_back_at_which_level_of_the_threshold() -> None:
         ("s1", threshold, 1, ((0, 0),)),
         ("s0", threshold, 1, ((0, 0),)),
     ]
+
+
+def test_it_is_said_since_when_and_how_far_a_site_alone_makes_values_off() -> None:
+    envelope = Desks().answered(fine=((kept(2.0, 5.0),), (), ()))
+    begin_us = FULL.window.pane_start_us(0)
+    assert {one.since_us for one in envelope.degraded} == {begin_us}
+    assert [one.error for one in envelope.degraded] == [None, 2.0, 4.0]
+    assert "since 1970-01-01 00:00:00 UTC: its budget" in envelope.degraded[1].text()
+    assert "off by at most 2; the rest follows" in envelope.degraded[1].text()
+
+
+def test_what_a_merged_piece_keeps_back_is_no_ones_error_alone() -> None:
+    desks = Desks()
+    both = Coverage(whole=0b11, tag=incarnation_tag(0, LIFE) ^ incarnation_tag(1, LIFE))
+    for pane in range(3):
+        summary = msgspec.structs.replace(
+            whole(desks.full.query, pane, 0, [pane], of=LIFE), coverage=both
+        )
+        desks.receive(desks.full, summary, (kept(3.0, 3.0),) if pane == 1 else ())
+    desks.work(60.0)
+    named = desks.full.newest(1).envelope.degraded
+    assert [(one.site, one.error) for one in named] == [("s0", None), ("s1", None)]
 
 
 def test_when_the_rest_is_in_the_coarse_window_is_exact() -> None:

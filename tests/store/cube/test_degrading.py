@@ -86,6 +86,10 @@ def test_the_bound_rises_in_steps_while_the_way_is_narrow_and_falls_when_it_is_w
     said = site.states[-1].degraded
     assert [one.why for one in said].count(Why.RESTORED) >= 1
     assert said[-1].step == 0
+    (told,) = (one.degrading for one in site.edge.progress())
+    assert told is not None
+    assert told.degraded_count >= 1
+    assert told.restored_count >= 1
 
 
 def test_the_state_says_from_which_pane_on_and_a_restart_goes_on_there(site: EdgeSite) -> None:

@@ -35,6 +35,8 @@ class Degrading:
         """As it was last heard."""
         self.need = 0.0
         """Of the newest panes, in bytes a second at the step that they were closed at."""
+        self.degraded_count, self.restored_count = 0, 0
+        """How often a step came in, and went, in this process."""
         self._beside = 0.0
         """Of that, what does not get less with fewer rows."""
         self._bytes, self._beside_bytes, self._panes = 0, 0, 0
@@ -101,7 +103,10 @@ class Degrading:
         step, plan = self.policy.step, self.plan
         if step == former:
             return []
-        kind = "degraded" if step > former else "restored"
+        is_more = step > former
+        self.degraded_count += is_more
+        self.restored_count += not is_more
+        kind = "degraded" if is_more else "restored"
         told = "all is sent again" if plan is None else step_text(plan, step)
         why = f" ({self.policy.why})" if self.policy.why is not None else ""
         text = f"{self._state.id}: {told}{why}; it needs {rate_text(self.need)}"
@@ -201,6 +206,9 @@ class DegradeProgress(msgspec.Struct, frozen=True):
     narrowest: str = ""
     left: tuple[float, ...] = ()
     """By step from 1 on: what it is estimated to leave of the bytes at full fidelity."""
+    degraded_count: int = 0
+    restored_count: int = 0
+    """How often a step came in, and went, in this process."""
 
 
 def progress_of(degrading: Degrading) -> DegradeProgress | None:
@@ -221,4 +229,6 @@ def progress_of(degrading: Degrading) -> DegradeProgress | None:
         way.bytes_per_s,
         way.narrowest,
         left,
+        degrading.degraded_count,
+        degrading.restored_count,
     )

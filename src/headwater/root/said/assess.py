@@ -167,7 +167,7 @@ def assess(
     final_by = None if disputed or is_doubted else final_by
     degraded: tuple[DegradedSite, ...] = ()
     if table.degraded:
-        degraded = degraded_sites(table, boards, sealed_through=sealed_through)
+        degraded = degraded_sites(table, boards, spec, sealed_through=sealed_through)
     if final_by is not None:
         withheld = withheld.for_good()
         degraded = tuple(msgspec.structs.replace(one, follows=False) for one in degraded)

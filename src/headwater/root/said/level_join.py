@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from headwater.algebra.fidelity import measure
 from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Tolerance
@@ -34,7 +32,7 @@ from headwater.plan.degrading.companion import fine_panes
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
 from headwater.root.said.assess import Assessment, alarms_of, causes_of, kept_back_of
-from headwater.root.said.degraded import WHY_TEXT, DegradedSite, kept_back_at
+from headwater.root.said.degraded import WHY_TEXT, DegradedSite, Rests, kept_back_at, word_of
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -42,7 +40,7 @@ from headwater.root.said.envelope import (
     MissingSite,
     WindowAlarm,
 )
-from headwater.root.said.withheld import NONE_STATED, StatedErrors, stated_errors
+from headwater.root.said.withheld import NONE_STATED, StatedErrors, as_level, stated_errors
 from headwater.root.windows import Window
 
 if TYPE_CHECKING:
@@ -207,7 +205,8 @@ class LevelJoin:
         full = next((one for one in series if one.step == FULL), None)
         withheld = self._withheld(chosen)
         degraded = [_degraded(one, full) for one in chosen if one.step != FULL]
-        degraded += [_keeping_back(one, full) for one in chosen if withheld]
+        level = series[0].coarsening
+        degraded += [_keeping_back(one, full, level) for one in chosen if withheld]
         named = tuple(entry for entries in degraded for entry in entries)
         is_clear = not (absent or damaged or disputed or alarms or withheld)
         final_by = FinalBy.SEALED if is_over and not disputed else None
@@ -279,6 +278,12 @@ def _why(ordinal: int, full: Series | None) -> str:
     return WHY_TEXT[Why.BACKLOG] if said is not None and said.why is Why.BACKLOG else WHY
 
 
+def _since_us(ordinal: int, full: Series | None) -> int | None:
+    if full is None:
+        return None
+    return word_of(full.books.table, ordinal, full.panes[0], full.books.windows.spec).since_us
+
+
 def _degraded(one: Series, full: Series | None) -> list[DegradedSite]:
     level = one.books.query.stands_for
     assert level is not None, "the full query is no level"
@@ -294,48 +299,28 @@ def _degraded(one: Series, full: Series | None) -> list[DegradedSite]:
             level=level.step,
             why=_why(ordinal, full),
             follows=not level.stays,
+            since_us=_since_us(ordinal, full),
         )
         for ordinal in bitset.members(one.taking & one.covered)
     ]
 
 
-def as_level(remainders: Remainders, *, finer: Coarsening, level: Coarsening) -> Remainders:
-    """What pieces of a finer series lack in a window of the level.
-
-    A group of a coarser key lacks what all of its finer ones do, which may be all that was kept
-    back (of shares of a group's own value the worst still counts: Σw ≤ max R · Σv). Of a sample a
-    group lacks what it lacks elsewhere, and of what was kept back of all groups there is as much
-    in it as there is of groups, on average.
-    """
-    is_coarser = bool(level.key) and not finer.key
-    share = 2.0 ** (finer.halvings - level.halvings)
-    return tuple(
-        msgspec.structs.replace(
-            one,
-            largest=max(one.largest, one.total) if is_coarser else one.largest,
-            total=one.total * share,
-        )
-        for one in remainders
-    )
-
-
-def _keeping_back(one: Series, full: Series | None) -> list[DegradedSite]:
+def _keeping_back(one: Series, full: Series | None, level: Coarsening) -> list[DegradedSite]:
     """Sites of which a threshold keeps something back that is not in."""
     if full is None:
         return []
-    table, sealed_through = one.books.table, one.books.table.sealed_through
+    table, spec = one.books.table, full.books.windows.spec
     plan = full.books.table.settings.at(full.panes[0]).degradation
     found = list[DegradedSite]()
     if plan is None:
         return found
     for board in one.boards:
-        follows = table.settings.at(board.pane).owes_rest
-        keeping = board.keeping_back(gives_back=follows, is_sealed=board.pane < sealed_through)
-        for ordinal in bitset.members(keeping & one.covered & one.taking):
-            view = full.books.table.views.get(ordinal)
-            said = None if view is None else degraded_at(view.state.degraded, full.panes[-1])
-            name = table.names[ordinal]
-            entry = kept_back_at(name, board.pane, plan, said, follows=follows)
+        rests = Rests(board, table.settings.at(board.pane), sealed_through=table.sealed_through)
+        for ordinal in bitset.members(rests.sites & one.covered & one.taking):
+            mine = rests.of(ordinal)
+            mine = None if mine is None else as_level(mine, finer=one.coarsening, level=level)
+            word = word_of(full.books.table, ordinal, full.panes[-1], spec)
+            entry = kept_back_at(table.names[ordinal], rests, plan, word, mine)
             found += [] if entry is None else [entry]
     return found
 
