@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.common import DATA, print_table, timed, write_csv
+from experiments.common import DATA, draw_lines, print_table, timed, write_csv
 from experiments.jetstream.requests import Requests
 from experiments.jetstream.source import Source, bytes_of
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
@@ -117,7 +117,8 @@ def sources(kind: str, plan: Degradation | None) -> Iterator[tuple[Source, float
         yield source, float(rates.sum() * mean_bytes)
 
 
-def row_of(kind: str, name: str, plan: Degradation | None) -> Row:
+def row_of(kind: str, name: str, plan: Degradation | None) -> tuple[Row, list[float]]:
+    """Beside it the windows in time of each trace, the worst first."""
     in_time, steps, used, allowed, changes = [], [], 0.0, 0.0, []
     for source, could in sources(kind, plan):
         over = [one for one in source.sent if one.end_s <= SECONDS - IN_TIME_S]
@@ -126,7 +127,7 @@ def row_of(kind: str, name: str, plan: Degradation | None) -> Row:
         used, allowed = used + sum(source.carried), allowed + could
         changed = np.count_nonzero(np.diff(source.steps))
         changes.append(60.0 * float(changed) / SECONDS)
-    return Row(
+    row = Row(
         kind,
         name,
         len(in_time),
@@ -137,6 +138,7 @@ def row_of(kind: str, name: str, plan: Degradation | None) -> Row:
         float(np.median(changes)),
         max(changes),
     )
+    return row, sorted(in_time)
 
 
 def main() -> None:
@@ -145,10 +147,22 @@ def main() -> None:
         print(f"left out: {', '.join(missing)} in {DATA} wanted, got none of them")
         return
     with timed("all"):
-        rows = [row_of(kind, name, plan) for kind in KINDS for name, plan in PLANS.items()]
+        found = [row_of(kind, name, plan) for kind in KINDS for name, plan in PLANS.items()]
+    rows = [row for row, _ in found]
     shown = [(*row[:3], *(f"{value:.3g}" for value in row[3:])) for row in rows]
     print_table(Row._fields, shown)
     write_csv("jetstream_links", Row._fields, shown)
+    draw_lines(
+        "jetstream_links",
+        {
+            f"{row.links}: {row.plan}": (np.arange(1, len(each) + 1) / len(each), each)
+            for row, each in found
+            if row.plan != "nothing" or row.links == "Puffer"
+        },
+        title="Links as they are: windows that are there within 5 s",
+        x="share of the traces, the worst first",
+        y="share of windows in time",
+    )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.remainders.remainder import Remainder, Remainders, merge_remainders
-from headwater.algebra.remainders.thin import Thinner, joined
+from headwater.algebra.remainders.thin import joined, thinned, thinned_table
 from headwater.algebra.remainders.tolerance import (
     Finally,
     Largest,
@@ -103,9 +103,9 @@ def test_no_column_is_off_by_more_than_is_stated_nor_than_was_asked(
             pieces.setdefault(random.randint(0, 1), []).append(rest)
         for parts in pieces.values():
             piece = MERGER.merge(parts)
-            thinned = MERGER.thinned(piece, by_relay, ("k",)) if random.random() < 0.8 else None
-            if thinned is not None:
-                piece, remainders = thinned
+            found_in = thinned_table(piece, by_relay, ("k",)) if random.random() < 0.8 else None
+            if found_in is not None:
+                piece, remainders = found_in
                 assert asked.is_thinned_by(remainders)
                 assert all(one.checked() for one in remainders)
                 dropped.append(remainders)
@@ -132,7 +132,7 @@ def test_relays_are_seen_to_drop_something() -> None:
     random = Random(7)
     assert asked is not None
     pieces = [MERGER.merge([made(random), made(random)]) for _ in range(50)]
-    found = [MERGER.thinned(piece, asked, ("k",)) for piece in pieces]
+    found = [thinned_table(piece, asked, ("k",)) for piece in pieces]
     assert sum(one is not None for one in found) > 40
 
 
@@ -187,5 +187,7 @@ def test_who_leaves_relays_nothing_is_as_before() -> None:
     assert b"relays" not in msgspec.json.encode(tolerance)
 
 
-def test_a_merger_of_arrow_rows_can_thin() -> None:
-    assert isinstance(MERGER, Thinner)
+def test_rows_that_are_no_table_stay_as_they_are() -> None:
+    asked = Tolerance((HITS,), relays=0.5).at_relays()
+    assert asked is not None
+    assert thinned((1, 2, 3), MERGER, asked, ("k",)) is None

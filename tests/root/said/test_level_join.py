@@ -140,6 +140,31 @@ def test_a_site_that_has_sent_a_part_of_its_finer_panes_is_missing() -> None:
     assert [one.site for one in envelope.missing] == ["s1"]
 
 
+def test_a_missing_site_is_named_with_the_first_cause_and_not_with_the_last() -> None:
+    desks = Desks()
+    desks.fine(0, now_s=31.0)
+    gone = Declined(0, 1, Reason.FAILED)
+    desks.full.hear(state(FULL, 1, of=LIFE, number=5, declined=(gone,)), now_s=31.0)
+    desks.coarse(2, now_s=31.0)
+    desks.work(41.0)
+    (missing,) = desks.level.newest(0).envelope.missing
+    assert (missing.site, missing.state, missing.reason) == ("s1", PaneState.DECLINED, "failed")
+
+
+def test_where_one_series_knows_no_cause_the_next_one_is_asked() -> None:
+    desks = Desks()
+    desks.fine(0, 2, now_s=31.0)
+    desks.fine(1, panes=(0,), now_s=31.0)
+    gone = Declined(1, 2, Reason.FAILED)
+    desks.full.hear(state(FULL, 1, of=LIFE, number=5, declined=(gone,)), now_s=31.0)
+    desks.coarse(1, now_s=31.0)
+    desks.work(41.0)
+    envelope = desks.level.newest(0).envelope
+    (missing,) = envelope.missing
+    assert envelope.levels == (0,), "what s1 has sent in whole overlaps with what it sent finer"
+    assert (missing.site, missing.state, missing.reason) == ("s1", PaneState.DECLINED, "failed")
+
+
 def answered() -> Desks:
     desks = Desks()
     desks.fine(0, 1, now_s=31.0)

@@ -43,22 +43,43 @@ from itertools import zip_longest
 from typing import Any, Protocol, runtime_checkable
 
 import msgspec
+import pyarrow as pa
 
 from headwater.algebra.remainders.remainder import NOTHING_WITHHELD, Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Tolerance
+from headwater.algebra.remainders.withhold import Allowance, withhold
+from headwater.algebra.summary import Merger
 
 NOTHING: Remainders = ()
 
 
 @runtime_checkable
 class Thinner(Protocol):
-    """A merger of rows in which groups can be told apart by what they are worth."""
+    """A merger that knows by itself what its rows are worth, which are no tables."""
 
     def thinned(
         self, rows: Any, tolerance: Tolerance, keys: tuple[str, ...]
     ) -> tuple[Any, Remainders] | None:
         """The rows that are left, and what was dropped of each column; None: nothing may be.
         ``tolerance`` is that of relays (``Tolerance.at_relays``), ``keys`` tell groups apart."""
+
+
+def thinned(
+    rows: Any, merger: Merger, tolerance: Tolerance, keys: tuple[str, ...]
+) -> tuple[Any, Remainders] | None:
+    """Of tables without a merger's help; None: nothing may be dropped."""
+    if isinstance(merger, Thinner):
+        return merger.thinned(rows, tolerance, keys)
+    return thinned_table(rows, tolerance, keys) if isinstance(rows, pa.Table) else None
+
+
+def thinned_table(
+    rows: pa.Table, tolerance: Tolerance, keys: tuple[str, ...]
+) -> tuple[pa.Table, Remainders] | None:
+    """Without the groups that a relay may drop, and what they came to. A group may have several
+    rows: of a state that grows, and where they are apart since their sum overflows."""
+    found = withhold(rows, Allowance(tolerance, 1, keys=keys, is_growing=True))
+    return None if found is None else (found.sent, found.remainders)
 
 
 def joined(withheld: Remainders, thinned: Iterable[Remainders]) -> Remainders:

@@ -32,9 +32,6 @@ import pyarrow.compute as pc
 
 from headwater.algebra.aggregates import RULES
 from headwater.algebra.aggregates.merge_rule import Bits, Columns, MergeRule, Types
-from headwater.algebra.remainders.remainder import Remainders
-from headwater.algebra.remainders.tolerance import Tolerance
-from headwater.algebra.remainders.withhold import Allowance, withhold
 from headwater.algebra.rows.columns import RowLayout
 from headwater.algebra.rows.first_rows import checked_first, first_rows
 from headwater.algebra.rows.nested_keys import any_key
@@ -140,14 +137,6 @@ class ArrowMerger:
     def keyed(self, parts: Sequence[pa.Table], partial: str) -> Keyed:
         """The groups of several parts, told apart as a merge does."""
         return keyed(parts, self.key_names, partial)
-
-    def thinned(
-        self, rows: pa.Table, tolerance: Tolerance, keys: tuple[str, ...]
-    ) -> tuple[pa.Table, Remainders] | None:
-        """Without the groups that a relay may drop, and what they came to. A group may have several
-        rows: of a state that grows, and where they are apart."""
-        found = withhold(rows, Allowance(tolerance, 1, keys=keys, is_growing=True))
-        return None if found is None else (found.sent, found.remainders)
 
     def size_bytes(self, rows: pa.Table) -> int:
         return int(rows.nbytes)

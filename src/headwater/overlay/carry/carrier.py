@@ -49,8 +49,11 @@ class Carrier:
         reconciliation: Reconciliation,
         bringers: Bringers,
         is_over: Callable[[str, int, int], bool] = lambda query_id, first, last: False,
+        is_still: Callable[[str, float], bool] = lambda query_id, now_s: False,
     ) -> None:
-        """``is_over``: of these panes of a query its root takes nothing more, as it has said."""
+        """``is_over``: of these panes of a query its root takes nothing more, as it has said;
+        ``is_still``: what comes of a query says nothing of distances now."""
+        self._is_still = is_still
         self._is_over = is_over
         self._here = here
         self._site = here.site
@@ -66,7 +69,9 @@ class Carrier:
         self._capacities: dict[str, WayCapacity] = {}
         """Of the ways of queries that are live, as they were known last."""
         thinning = Thinning(self._waits_s, here.tray, worth_s=here.config.thin_worth_s)
-        self.list = TimeSpaceList(here.config, router, here.tray, self._died, thinning)
+        self.list = TimeSpaceList(
+            here.config, router, here.tray, self._died, self._is_behind, thinning=thinning
+        )
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -140,15 +145,15 @@ class Carrier:
 
     def _capacity_by(self, site: str, query: LiveQuery) -> WayCapacity:
         """The least of the own link, of what its other end says of the rest, and of what budgets
-        allow; of a link that others want as well its query's part."""
+        leave for panes; of a link that others want as well its query's part."""
         link, share = self._neighbours.link(site), self._here.shares.of(query.id)
         told = link.told_of(self._here.roster.ordinal_of.get(query.root, -1))
-        budget = self._neighbours.budgets.of(site)
+        budget = self._neighbours.budgets.for_panes(site)
         own = least(WayCapacity(link.capacity.bytes_per_s, site), WayCapacity(budget, BUDGET))
         if own.bytes_per_s is not None:
             own = WayCapacity(own.bytes_per_s * link.part_of(query.id), own.narrowest)
         way = least(own, WayCapacity(told, f"beyond {site}"))
-        found = least(way, WayCapacity(share.bytes_per_s, BUDGET))
+        found = least(way, WayCapacity(share.for_panes, BUDGET))
         return UNKNOWN if found.bytes_per_s is None else found
 
     def _waits_s(self, site: str, query: LiveQuery, size_bytes: int) -> float:
@@ -164,6 +169,9 @@ class Carrier:
         ahead_bytes = link.queued_bytes + link.handed_bytes
         own_bytes = size_bytes * self.packing.share(query.id)
         return ahead_bytes / max(whole, 1.0) + own_bytes / max(carries, 1.0)
+
+    def _is_behind(self, now_s: float) -> bool:
+        return self._here.wake.share(now_s) < self._config.unmerged_below_share
 
     def _died(self, site: str, now_s: float) -> None:
         """A summary has waited for the link to this site until it was too old: that is told on."""
@@ -191,7 +199,11 @@ class Carrier:
         elif self._is_over(summary.query, summary.pane, summary.last):
             self._tray.count("unwanted")
         else:
-            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s), now_s=now_s)
+            trains = not self._is_still(query.id, now_s)
+            self._send(
+                self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=trains),
+                now_s=now_s,
+            )
 
     def _learn_size(self, summary: Summary, query: LiveQuery) -> None:
         """A relay that has no rows of its own sees by those of others what a row takes."""

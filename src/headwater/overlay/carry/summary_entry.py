@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.remainders.thin import Thinner
+from headwater.algebra.remainders.thin import thinned
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.route import START, Route
 from headwater.algebra.summary import Lane, Rows, Summary, merge_summaries
@@ -123,16 +123,16 @@ class SummaryEntry:
             return 0
         (piece,) = self.parts
         merger = self.query.merger
-        if piece.rows is None or piece.proof is not None or not isinstance(merger, Thinner):
+        if piece.rows is None or piece.proof is not None or merger is None:
             return 0
-        found = merger.thinned(piece.rows, tolerance, keys)
+        found = thinned(piece.rows, merger, tolerance, keys)
         if found is None:
             return 0
-        rows, thinned = found
-        self.coverage = msgspec.structs.replace(self.coverage, thinned=thinned)
+        rows, dropped = found
+        self.coverage = msgspec.structs.replace(self.coverage, thinned=dropped)
         self.parts = [msgspec.structs.replace(piece, rows=rows, coverage=self.coverage)]
         self.size_bytes = rows_bytes(rows, self.query)
-        return max((one.keys for one in thinned), default=0)
+        return max((one.keys for one in dropped), default=0)
 
     def leave(self, hop: Hop, *, now_s: float) -> list[Summary]:
         """The parts with the age of the oldest, on their way as ``hop`` says."""

@@ -2,4 +2,6 @@
 people.
 
 Open ``world`` first, then ``life``.
+
+It may touch what ``sim`` may, and of the rooms beside it ``check``, ``faults`` and ``records``.
 """

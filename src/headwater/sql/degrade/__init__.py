@@ -3,4 +3,7 @@
 Open ``degrade_option`` first: how it is written; then ``asked_degradation``: what of it the stream
 can have, which is said in one place for all refusals (``can_be_had``). ``asked_levels`` has the
 reader of each operator.
+
+It may touch what ``sql`` may, and of the rooms beside it ``read``, ``resolve``, ``rules``, ``tree``
+and ``types``.
 """

@@ -10,7 +10,7 @@ from headwater.sql.degrade import can_be_had
 from headwater.sql.degrade.asked_levels import read_operator
 from headwater.sql.degrade.backlog_options import read_backlog
 from headwater.sql.degrade.can_be_had import Degradable
-from headwater.sql.degrade.degrade_option import read_degrade
+from headwater.sql.degrade.degrade_option import Asked, read_degrade
 from headwater.sql.read.error_option import read_finally
 from headwater.sql.read.options import Options
 from headwater.sql.tree.nodes import Node
@@ -20,6 +20,8 @@ ONCE = {
     OperatorKind.SAMPLE: "the least share, which has all before it",
 }
 """How an operator that is asked for twice is written."""
+LEVELS = ("coarsen", "sample")
+"""Operators of which each level is a stream."""
 
 
 def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degradation | UnsetType:
@@ -27,6 +29,7 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
     stream = Degradable(tree, is_timed=is_timed)
     operators: list[Operator] = []
     for one in read_degrade(options):
+        _check_roots(options, one, stream)
         made = read_operator(options, one, stream)
         if made.kind not in can_be_had.WHOLE:
             raise options.refused(
@@ -47,6 +50,16 @@ def read_degradation(tree: Node, options: Options, *, is_timed: bool) -> Degrada
     if not operators:
         return UNSET
     return Degradation(tuple(operators), follows, backlog_bytes, backlog_age_s)
+
+
+def _check_roots(options: Options, asked: Asked, stream: Degradable) -> None:
+    """Of a level each root would answer a part, and what is made coarser is of several parts."""
+    if stream.is_dealt and asked.name in LEVELS:
+        raise options.refused(
+            "degrade",
+            f"`{asked.text[:60]}`: a level is a stream of its own beside this one, with one root, "
+            f"and several answer this one; name one in `root`{stream.offered()}",
+        )
 
 
 def _check_sample(options: Options, operators: list[Operator]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
@@ -34,6 +34,8 @@ class Degradable:
         self.is_timed = is_timed and self.group.sessions is None and not self.group.last_n
         has_rows = self.group.of_rows or bool(self.group.sets) or self.group.sessions is not None
         self.has_groups = bool(self.group.keys) and not has_rows and not self.group.last_n
+        self.is_dealt = self.group.part is not None
+        """Several roots answer it, each a part of the groups."""
         left_out = {
             "DISTINCT": self.shown.is_distinct,
             "a rank": one(tree, Ranked) is not None,
@@ -93,7 +95,8 @@ class Degradable:
 
     @property
     def has_level_windows(self) -> bool:
-        return self.is_timed and self.group.window.panes_per_window == 1
+        is_tumbling = self.group.window.panes_per_window == 1
+        return self.is_timed and is_tumbling and not self.is_dealt
 
     def has_levels(self, key: Key) -> bool:
         """Whether it can be made coarser, or be sampled."""
@@ -104,25 +107,24 @@ class Degradable:
         keys = [key for _, key in self._keys() if self.has_levels(key)]
         return [key.name for key in keys] if self.has_groups else []
 
-    def offers(self) -> list[str]:
+    def offers(self) -> Iterator[tuple[OperatorKind, str]]:
         """What can be had, as it is written."""
-        found: list[str] = []
-        if OperatorKind.COARSEN_TIME in WHOLE and self.lengths():
-            shown = [duration_text(one) for one in self.lengths()[:LENGTHS_SHOWN]]
-            found.append(f"coarsen(time, {', '.join(shown)})")
-        if OperatorKind.COARSEN_KEY in WHOLE:
-            found += [f"coarsen({one}, …)" for one in self.names_of_keys()]
-        if OperatorKind.THRESHOLD in WHOLE:
-            found += [f"threshold({one}, 1 % of total)" for one in self.thresholds()]
-        if OperatorKind.SAMPLE in WHOLE:
-            found += [f"sample({one}, 1/16)" for one in self.names_of_keys()]
-        if OperatorKind.TOP in WHOLE:
-            found += [f"top(100, {one})" for one in self.tops()]
-        return found
+        if self.lengths():
+            shown = ", ".join(map(duration_text, self.lengths()[:LENGTHS_SHOWN]))
+            yield OperatorKind.COARSEN_TIME, f"coarsen(time, {shown})"
+        for name in self.names_of_keys():
+            yield OperatorKind.COARSEN_KEY, f"coarsen({name}, …)"
+        for name in self.thresholds():
+            yield OperatorKind.THRESHOLD, f"threshold({name}, 1 % of total)"
+        for name in self.names_of_keys():
+            yield OperatorKind.SAMPLE, f"sample({name}, 1/16)"
+        for name in self.tops():
+            yield OperatorKind.TOP, f"top(100, {name})"
 
-    def offered(self) -> str:
-        """To end a refusal with."""
-        return f"; this stream can have: {', '.join(self.offers()) or 'none'}"
+    def offered(self, *, but: Collection[OperatorKind] = ()) -> str:
+        """To end a refusal with. ``but``: those that something beside them rules out."""
+        found = [text for kind, text in self.offers() if kind in WHOLE and kind not in but]
+        return f"; this stream can have: {', '.join(found) or 'none'}"
 
     def _keys(self) -> Iterator[tuple[str, Key]]:
         shown = {

@@ -35,6 +35,7 @@ from headwater.plan.durations import duration_text
 from headwater.plan.program import Program
 from headwater.plan.query import Query, QueryId
 from headwater.sql.degrade.at_level import at_level
+from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.determined_keys import coarsening_at
 from headwater.sql.read.options import Options
 from headwater.sql.rules.measured_errors import partial_of
@@ -84,7 +85,10 @@ def companions_of(
     fault = plain_fault(query)
     if fault is not None:
         asked = levels_text(level_operators(query))
-        raise options.refused("degrade", f"levels can't be had with {fault}; leave {asked} out")
+        left = Degradable(split, is_timed=query.numbers is None).offered(but=LEVEL_KINDS)
+        raise options.refused(
+            "degrade", f"levels can't be had with {fault}; leave {asked} out{left} beside it"
+        )
     shapes = _shapes(query, plan, split)
     if len(shapes) > LEVELS_MAX:
         raise options.refused(

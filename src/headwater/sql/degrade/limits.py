@@ -36,6 +36,7 @@ from headwater.sql.tree.nodes import Node, Split, the
 from headwater.sql.tree.slots import slot_of
 
 THRESHOLD, TOP = "threshold", "top"
+LEVELS = ("coarsen", "sample")
 ALL_OF_IT = {Meaning.ADDED: ErrorForm.TOTAL, Meaning.RECORDS: ErrorForm.VALUE}
 """How "all of it" is said of a column."""
 _SHARE = re.compile(r"(?P<number>\d{1,3}(?:\.\d{0,9})?)\s*%")
@@ -60,6 +61,13 @@ def tolerated(
             "relay_share",
             "it is a part of the bound by which groups may be left out, and there is none; add "
             "error = '1 % of total', or degrade = 'threshold(column, 1 % of total)'",
+        )
+    level = next((one for one in read_degrade(options) if one.name in LEVELS), None)
+    if level is not None:
+        raise options.refused(
+            "relay_share",
+            f"wanted it without `{level.text[:60]}`: a level's pieces are put together from those "
+            "of others, which relays would have thinned; leave one of the two out",
         )
     never = next((one for one in found.columns if not may_thin(one)), None)
     if never is not None:
