@@ -56,6 +56,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     guests: int = 0
     asleep_s: float = 0.0
     awake_share: float = 1.0
+    unmerged: int = 0
     troubles: Mapping[str, str] = {}
     clock_off_s: float = 0.0
     clock_steps: int = 0
@@ -178,6 +179,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         guests=len(runtime.node.peer.guests()),
         asleep_s=runtime.node.peer.wake.asleep_s,
         awake_share=runtime.node.peer.wake.share(runtime.now_s()),
+        unmerged=runtime.node.peer.counts().get("unmerged", 0),
         troubles=runtime.troubles(),
         clock_off_s=runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
@@ -226,6 +228,11 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_awake_share",
         "Of the last while: budgets of dials, detours and repairs fall with it",
         value=snapshot.awake_share,
+    )
+    yield CounterMetricFamily(
+        "headwater_summaries_unmerged",
+        "Passed on as they came, since this agent was behind",
+        value=snapshot.unmerged,
     )
     stages = CounterMetricFamily(
         "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]

@@ -108,6 +108,8 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about this time."""
     budget_share_min: float = 0.1
     """What stays of a budget, however busy the machine is: whoever is cut off must get back."""
+    unmerged_below_share: float = 0.5
+    """A peer that was awake for less of the last while passes summaries on unmerged."""
     dials_per_s_max: float = 10.0
     """Dials of neighbours, in the long run. The pauses of each neighbour spread them; this is for
     when all are lost at once, again and again."""

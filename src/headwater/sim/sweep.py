@@ -81,6 +81,7 @@ SOMETIMES = (
     "notice: overlay late",
     "notice: overlay paused",
     "notice: overlay silent",
+    "notice: overlay unmerged",
     "root: answer failed",
     "root: contained",
     "root: mistagged",

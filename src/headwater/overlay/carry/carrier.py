@@ -67,7 +67,7 @@ class Carrier:
         """How often summaries left by each stage of the policy."""
         self._capacities: dict[str, WayCapacity] = {}
         """Of the ways of queries that are live, as they were known last."""
-        self.list = TimeSpaceList(here.config, router, here.tray, self._died)
+        self.list = TimeSpaceList(here.config, router, here.tray, self._died, self._is_behind)
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -151,6 +151,9 @@ class Carrier:
         way = least(own, WayCapacity(told, f"beyond {site}"))
         found = least(way, WayCapacity(share.for_panes, BUDGET))
         return UNKNOWN if found.bytes_per_s is None else found
+
+    def _is_behind(self, now_s: float) -> bool:
+        return self._here.wake.share(now_s) < self._config.unmerged_below_share
 
     def _died(self, site: str, now_s: float) -> None:
         """A summary has waited for the link to this site until it was too old: that is told on."""

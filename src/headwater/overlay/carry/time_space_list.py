@@ -67,8 +67,11 @@ class TimeSpaceList:
         router: Router,
         tray: Tray,
         on_died: Callable[[str, float], None] = lambda site, now_s: None,
+        is_behind: Callable[[float], bool] = lambda now_s: False,
     ) -> None:
-        """``on_died`` hears of whatever has waited for the link to a site until it was too old."""
+        """``on_died`` hears of whatever has waited for the link to a site until it was too old;
+        ``is_behind``: this peer is short of CPU."""
+        self._is_behind = is_behind
         self._on_died = on_died
         self.size_bytes = 0
         self._config = config
@@ -96,7 +99,7 @@ class TimeSpaceList:
         trains: bool = True,
     ) -> Leaving:
         """``trains`` is False for what comes back from a link and has been here before."""
-        may_merge = can_merge(summary, query)
+        may_merge = can_merge(summary, query) and not self._goes_on_at_once(summary, now_s)
         size_bytes = rows_bytes(summary.rows, query)
         if summary.proof is not None and summary.rows is not summary.proof.packed:
             size_bytes += summary.proof.size_bytes
@@ -119,6 +122,19 @@ class TimeSpaceList:
         ):
             left += self._make_room(now_s=now_s)
         return left
+
+    def _goes_on_at_once(self, summary: Summary, now_s: float) -> bool:
+        """A peer that is behind passes on unmerged what has a way ("fast-forward": iMR, section
+        3.4): to hold and to merge is its largest part of the work, and those above it can. What has
+        no way waits anyhow, and is merged meanwhile."""
+        if not self._is_behind(now_s):
+            return False
+        of = summary.query, summary.route, summary.plan_version
+        is_on = self._router.next_hop(*of, now_s=now_s) is not None
+        if is_on:
+            text = "this peer is behind: summaries are passed on unmerged"
+            self._tray.note("unmerged", text, now_s=now_s)
+        return is_on
 
     def _taken_in(
         self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float

@@ -29,6 +29,8 @@ from headwater.root.said.withheld import NONE_STATED, StatedErrors
 from headwater.root.unwanted import UnwantedPanes
 
 SITES_SHOWN_MAX = 50
+SITES_NAMED_MAX = 8
+"""In one line, of those that miss the same."""
 ALARMS_SHOWN_MAX = 8
 UNCONFIRMED_NAMED_MAX = 3
 BEFORE_BEGIN = "before the begin"
@@ -61,6 +63,26 @@ class SiteUnread(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         return f"{self.site}: {self.unread.text()}"
+
+
+def missing_lines(missing: Sequence[MissingSite]) -> list[str]:
+    """Sites of which the same is missing for the same reason are one line.
+
+    >>> one = MissingSite("fra", "open", "1 of 3 updates is awaited: 3", ((7, 7),))
+    >>> two = msgspec.structs.replace(one, site="lhr")
+    >>> missing_lines([one, two])
+    ['fra, lhr: open (1 of 3 updates is awaited: 3), panes 7']
+    """
+    alike: dict[tuple[object, ...], list[MissingSite]] = {}
+    for one in missing:
+        alike.setdefault((one.state, one.reason, one.panes), []).append(one)
+    lines = []
+    for sites in alike.values():
+        first, more = sites[0], len(sites) - SITES_NAMED_MAX
+        names = ", ".join(one.site for one in sites[:SITES_NAMED_MAX])
+        names += f" and {more} more" if more > 0 else ""
+        lines.append(f"{names}: {first.state} ({first.reason}), {_panes_text(first.panes)}")
+    return lines
 
 
 def unconfirmed_text(sites: Sequence[str]) -> str:
@@ -163,10 +185,10 @@ class Explanation(msgspec.Struct, frozen=True):
             f"{name} window {self.window}, {self._span_text()} "
             f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
         ]
-        for one in self.missing[:SITES_SHOWN_MAX]:
-            panes = _panes_text(one.panes)
-            lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
-        if self.missing_count > SITES_SHOWN_MAX:
+        missing = missing_lines(self.missing)
+        lines += [f"  {line}" for line in missing[:SITES_SHOWN_MAX]]
+        is_all = self.missing_count <= len({one.site for one in self.missing})
+        if not is_all or len(missing) > SITES_SHOWN_MAX:
             lines.append(f"  and more: {self.missing_count} sites are missing")
         if self.first_trigger is not None:
             lines.append(f"  {self.first_trigger.sentence()}")
