@@ -36,7 +36,7 @@ class BusyReader:
         window = WindowSpec(panes * pane_us, max(1, panes - 1) * pane_us)
         self.times = PaneTimes(window, DISORDER_S, deadline_s, 0.0)
         self.s_per_mb = s_per_mb
-        self.pace, self.estimate = ReadingPace(), PaneEstimate()
+        self.pace, self.estimate = ReadingPace(6), PaneEstimate()
         self.now_s, self.polled_s = 0.0, 0.0
         self.waiting: deque[Found] = deque()
         self.cut = 0

@@ -35,6 +35,7 @@ class SetAside(msgspec.Struct, frozen=True):
     first: int
     last: int
     """The panes that it may touch."""
+    bytes: int = 0
 
 
 class EdgeRecord(SiteFacts, frozen=True):

@@ -105,7 +105,7 @@ def test_what_is_skipped_is_not_parsed_live_and_is_read_by_itself_once(tmp_path:
         await known_pace(site, live)
         reading = await skipped(site, edge, query, live, "b", "c")
         assert is_aside(reading)
-        assert edge.heard == [(str(query.id), SetAside(reading, 5, 6))]
+        assert edge.heard == [(str(query.id), SetAside(reading, 5, 6, 4))]
         assert reading not in names(site.feeder.inbox.sources()), "no record says so yet"
         edge.through.clear()
         site.write("d")
@@ -180,7 +180,7 @@ def test_a_restart_tells_the_edge_of_it_first_and_what_is_over_is_forgotten(tmp_
             site.query(1)
             remember(site, query, one, heard=1)
             await site.feeder.install(query, is_new=False)
-            assert edge.heard == [(str(query.id), SetAside(one, 5, 6))]
+            assert edge.heard == [(str(query.id), SetAside(one, 5, 6, 2))]
             assert await read_all(site, site.stream(one)) == ["b"]
             remember(site, query, heard=99)
         async with running(tmp_path, shedding=Edge().door) as site:

@@ -195,3 +195,14 @@ def test_lost_bytes_of_it_damage_its_panes_alone() -> None:
     site.commit({1: [4]}, now_s=50.0, source=ONE, lost_bytes=10, loss_through=3, ended=True)
     assert record(site).damaged == ((1, 2),)
     assert record(site).tally.lost_bytes == 10
+
+
+def test_what_is_given_up_is_counted_in_bytes() -> None:
+    site = desk(msgspec.structs.replace(QUERY, shed=Shed.DECLINE))
+    site.edge.shedding.hear(ID, SetAside(ONE, 1, 2, 700), now_s=15.0)
+    assert record(site).tally.lost_bytes == 700
+    site = desk()
+    site.edge.shedding.hear(ID, SetAside(ONE, 1, 2, 700), now_s=15.0)
+    assert record(site).tally.lost_bytes == 0
+    site.edge.shedding.give_up(ONE, now_s=15.0)
+    assert record(site).tally.lost_bytes == 700

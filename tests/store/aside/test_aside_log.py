@@ -60,7 +60,7 @@ def test_what_all_skip_is_not_offered_live_and_lies_in_a_reading_of_its_own(user
     find(user, 4)
     ((reading, aside),) = skip(user, 3).items()
     assert is_aside(reading)
-    assert aside == Aside(3, (AsidePanes(QUERY, 5, 6),))
+    assert aside == Aside(3, (AsidePanes(QUERY, 5, 6),), 30)
     assert live(user) == [4]
     assert texts(user, reading) == [0, 1, 2]
     assert user.cube.cuts.state(SOURCE).committed_cut == 3
@@ -110,7 +110,7 @@ def test_a_second_skip_makes_the_first_grow_until_somebody_has_begun_to_read_it(
     (reading,) = skip(user, 2)
     ((again, aside),) = skip(user, 4, panes=(5, 9)).items()
     assert again == reading
-    assert aside == Aside(4, (AsidePanes(QUERY, 5, 9),))
+    assert aside == Aside(4, (AsidePanes(QUERY, 5, 9),), 40)
     assert texts(user, reading) == [0, 1, 2, 3]
     user.cube.cuts.begin_epoch(reading)
     (other,) = skip(user, 5)

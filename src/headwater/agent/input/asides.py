@@ -163,7 +163,8 @@ class Asides:
             return
         for one in aside.panes:
             if one.query == query_id:
-                self._shedding.hear(query_id, SetAside(reading, one.first, one.last))
+                told = SetAside(reading, one.first, one.last, aside.bytes)
+                self._shedding.hear(query_id, told)
         life = self._lives.followed.get(reading) or self._added(reading, query, followed)
         life.queries = {**life.queries, query_id: query}
 

@@ -14,6 +14,8 @@ from headwater.edge.shedding.choose_skip import Ahead, Found, Skip
 
 RATE_PART = 0.2
 """What the newest poll says of the rate at which input comes, beside those before it."""
+BATCHES_MAX = 6
+"""What the pace goes by: when a load is gone, that is to be seen soon."""
 FOUND_MAX = 10_000
 """Polls whose finds are told one by one."""
 
@@ -22,7 +24,7 @@ FOUND_MAX = 10_000
 class ShedPlan:
     """Of one life of a source."""
 
-    pace: ReadingPace = field(default_factory=ReadingPace)
+    pace: ReadingPace = field(default_factory=lambda: ReadingPace(BATCHES_MAX))
     batches: int = 0
     read_bytes: int = 0
     bytes_per_s: float | None = None

@@ -29,8 +29,9 @@ S_PER_MB_MIN = 0.001
 class ReadingPace:
     """Told of each batch; asked before the next one."""
 
-    def __init__(self) -> None:
-        self._batches: deque[tuple[float, float]] = deque(maxlen=BATCHES_MAX)
+    def __init__(self, batches_max: int = BATCHES_MAX) -> None:
+        """``batches_max``: how many of the newest batches it goes by."""
+        self._batches: deque[tuple[float, float]] = deque(maxlen=batches_max)
         self._batch_s, self._s_per_mb = USUAL_BATCH_S, USUAL_S_PER_MB
 
     def took(self, byte_count: int, took_s: float) -> None:

@@ -4,7 +4,9 @@ A stretch that was set aside is a reading of its own (``plan/readings.py``), and
 it may touch. While it stands in the query's record these are closed without being made, and
 *deferred*: nothing of them is sent, whatever was read of them before. None of the query's panes is
 sealed. When all of a stretch was read it leaves the record, and what no other stretch touches is
-made. A stretch that is given up, as ``shed = 'decline'`` gives up all, has its panes declined.
+made. A stretch that is given up, as ``shed = 'decline'`` gives up all, has its panes declined, and
+its bytes are lost. As of other bytes that are lost, nobody knows whether there were records for
+panes that were closed before: who is later than ``disorder`` is missed by its bytes alone.
 """
 
 from __future__ import annotations
@@ -33,9 +35,10 @@ def hear_aside(edge: QueryEdge, told: SetAside, *, read_through: int) -> None:
     first = max(told.first, record.lowest_unclosed(), read_through)
     if known is not None:
         first = min(first, known.first)
-    aside = SetAside(told.reading, min(first, told.last), told.last)
+    aside = SetAside(told.reading, min(first, told.last), told.last, told.bytes)
     if state.query.sheds is Shed.DECLINE:
         state.change(News.RECORD, aside_heard=number)
+        state.add_tally(Tally(lost_bytes=told.bytes))
         if first <= told.last:
             _decline(state, first, told.last)
         return
@@ -76,6 +79,7 @@ def give_up(edge: QueryEdge, reading: str, *, now_s: float) -> None:
     if aside is not None:
         for first, last in _unmade(state, aside.first, aside.last):
             _decline(state, first, last)
+        state.add_tally(Tally(lost_bytes=aside.bytes))
         _leave(edge, reading, now_s=now_s)
 
 
@@ -87,6 +91,7 @@ def forget_what_is_over(edge: QueryEdge, *, now_s: float) -> None:
         first = max(one.first, state.record.lowest())
         is_past = first > one.last
         if is_past or next(state.owed_of(first, one.last), None) is None:
+            state.add_tally(Tally(lost_bytes=one.bytes))
             _leave(edge, one.reading, now_s=now_s)
 
 

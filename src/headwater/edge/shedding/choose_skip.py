@@ -100,7 +100,9 @@ def choose_skip(
     high_s: float | None,
     now_s: float,
 ) -> Skip | None:
-    """None: what is under way can be made in time, or that is not known yet. ``pane``: the lowest
+    """None: what is under way can be made in time, or that is not known yet. Where no pane in sight
+    can be made, the next that begins is tried all the same: a site that reads nothing would never
+    learn that its load is gone. ``pane``: the lowest
     that is not read to its end; ``is_wanted``: of a pane, whether it is to be made; ``high_s``: the
     highest record time that was read, in steady time."""
     if not ahead.found:
@@ -128,9 +130,9 @@ def choose_skip(
             and _done_s(times, pace, one, _bytes_of(times, ahead, one, now_s=now_s), now_s=now_s)
             <= times.due_s(one)
         ),
-        looked.stop,
+        looked.stop - 1,
     )
-    return _skip_before(times, ahead, made, first=wanted, high_s=high_s)
+    return _skip_before(times, ahead, made, first=pane, high_s=high_s)
 
 
 def _skip_before(

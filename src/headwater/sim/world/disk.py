@@ -39,6 +39,7 @@ from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.pane_disk import PaneDisk, Records, Untold
 from headwater.sim.records.past_book import PastBook
 from headwater.sim.records.state_book import StateBook, StateBooks
+from headwater.sim.shedding.aside_book import AsideBook
 from headwater.sim.world.event_queue import Clock
 
 OVER = OVER_LIMIT + "a pane has more values than this site sends"
@@ -85,6 +86,7 @@ class CubeDisk:
         self._for_questions = AskedPanes(self.nothing)
         self.states = StateBooks()
         self.pasts = PastBook()
+        self.asides = AsideBook()
         self.found = 0
         """Up to which position of the log cuts are registered."""
         self.committed = 0
@@ -401,6 +403,7 @@ class CubeDisk:
         self._for_questions.forget(query)
         self.states.forget(query)
         self.pasts.forget(query)
+        self.asides.forget(query)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> Records | None:
         """The rows of these updates as one; None when the pane is no longer there."""

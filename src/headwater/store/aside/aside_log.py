@@ -129,7 +129,7 @@ class AsideLog:
         may_grow: Callable[[str], bool],
     ) -> tuple[str, Aside]:
         panes = tuple(AsidePanes(id_, one.first, one.last) for id_, one in sorted(skips.items()))
-        aside = Aside(through, panes)
+        aside = Aside(through, panes, sum(row[6] for row in rows))
         grown = self._growing(state.name, from_cut, skips.keys(), may_grow)
         if grown is None:
             grown = self._cuts.new_aside(state.name, after_cut=from_cut)

@@ -55,6 +55,7 @@ class Aside(msgspec.Struct, frozen=True):
     after_cut: int
     """Live cuts up to this one are its, or an earlier one's, for its queries."""
     panes: tuple[AsidePanes, ...] = ()
+    bytes: int = 0
 
     @property
     def queries(self) -> set[str]:
@@ -69,6 +70,7 @@ class Aside(msgspec.Struct, frozen=True):
         return Aside(
             more.after_cut,
             tuple(AsidePanes(a.query, min(a.first, b.first), max(a.last, b.last)) for a, b in both),
+            self.bytes + more.bytes,
         )
 
 
