@@ -142,7 +142,9 @@ SELECTS = {
 }  # fmt: skip
 
 OPTIONS = {
-    "an option that this version has not": ("recover = 'gap'", "recover", "in this version", "leaves no gap"),
+    "an option that this version has not": (
+        "recover = 'gap'", "recover", "in this version", "leaves no gap"
+    ),
     "an option with a slip": ("deadlin = '1 s'", "deadlin", "no option", "did you mean `deadline`"),
     "a length of time that is none": ("deadline = 'soon'", "'soon'", "no length of time", "'10s'"),
     "an option that is there twice": (

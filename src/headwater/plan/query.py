@@ -480,8 +480,8 @@ class Query(msgspec.Struct, frozen=True):
 
     @property
     def sheds(self) -> Shed | None:
-        """What becomes of what can't be read in time; None: it is read in its order. Only what has a
-        deadline, and is made of records of its pane alone, can do without some panes."""
+        """What becomes of what can't be read in time; None: it is read in its order. Only what has
+        a deadline, and is made of records of its pane alone, can do without some panes."""
         if not isinstance(self.shed, Shed) or shed_fault(self) is not None:
             return None
         return self.shed

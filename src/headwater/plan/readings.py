@@ -4,8 +4,8 @@ For late queries there are readings of the past, and of what was skipped those t
 
 The live reading has the source's own name. A reading of the past is named for the source and the
 unit that it is read for, so that the queries of one unit share it, and whoever meets the name, in a
-report or in the manifest, knows what it is. Input that was set aside, for want of CPU, has a number.
-No source can be called so.
+report or in the manifest, knows what it is. Input that was set aside, for want of CPU, has a
+number. No source can be called so.
 """
 
 from __future__ import annotations

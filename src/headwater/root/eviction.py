@@ -2,8 +2,9 @@
 
 *Complete*: nothing more is awaited. *Enough*: what the query demands is in; that may be before the
 window's end. *Hopeless*: nothing that is missing can come in time, or too little for what is
-demanded. It was declined, or set aside for want of CPU, or its site is absent: all parents have lost it
-(``Absences``). The window has ended, and waiting would only make the answer older. *Deadline*: its time is over.
+demanded. It was declined, or set aside for want of CPU, or its site is absent: all parents have
+lost it (``Absences``). The window has ended, and waiting would only make the answer older.
+*Deadline*: its time is over.
 
 Hopeless is looked at when there is news of the window, so the first site that closes its end has
 said so: before, others could not have closed it either; and when a parent has lost a site. Who is

@@ -125,9 +125,7 @@ class SiteTable:
     def shed(self, pane: int) -> int:
         """The sites that have said that they read it later, for want of CPU."""
         return bitset.of(
-            one
-            for one in self._shedding
-            if ranges.contains(self.views[one].state.deferred, pane)
+            one for one in self._shedding if ranges.contains(self.views[one].state.deferred, pane)
         )
 
     def lag_s(self, own_s: float, *, awaits_all: bool) -> float:

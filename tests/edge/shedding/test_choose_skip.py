@@ -1,14 +1,15 @@
-"""What a site that is short of CPU skips: iMR (Logothetis et al., 2011), sections 3.4, 4.2.2, 5.2."""
+"""What a site that is short of CPU skips: iMR (Logothetis et al., 2011), sections 3.4, 4.2.2,
+5.2."""
 
 from __future__ import annotations
 
 import pytest
-from busy_reader import BusyReader
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.edge.batches.reading_pace import ReadingPace
 from headwater.edge.shedding.choose_skip import Ahead, Found, PaneTimes, Skip, choose_skip
 from headwater.edge.shedding.pane_estimate import PaneEstimate
+from headwater.sim.shedding.busy_reader import BusyReader
 
 PANES = range(10, 110)
 TIMES = PaneTimes(WindowSpec(10 * MICROS, 10 * MICROS), 1.0, 4.0, 0.0)

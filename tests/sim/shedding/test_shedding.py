@@ -1,4 +1,4 @@
-"""Sites that are short of CPU for a while: what they shed is deferred, and all is exact in the end."""
+"""Sites that are short of CPU: what they shed is deferred, and exact when the load is gone."""
 
 from __future__ import annotations
 

@@ -225,9 +225,7 @@ class Asides:
                 newest[source_of(name)] = max(known, name, key=aside_number)
         skipped, before_s = self._skipped_s, self._now_s() - SPARE_AFTER_S
         return {
-            name
-            for source, name in newest.items()
-            if skipped.get(source, LONG_AGO_S) <= before_s
+            name for source, name in newest.items() if skipped.get(source, LONG_AGO_S) <= before_s
         }
 
     # The end

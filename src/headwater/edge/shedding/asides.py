@@ -45,9 +45,7 @@ def hear_aside(edge: QueryEdge, told: SetAside, *, read_through: int) -> None:
     if aside != known:
         others = tuple(one for one in record.set_aside if one is not known)
         state.change(
-            News.RECORD,
-            set_aside=(*others, aside),
-            aside_heard=max(number, record.aside_heard),
+            News.RECORD, set_aside=(*others, aside), aside_heard=max(number, record.aside_heard)
         )
 
 

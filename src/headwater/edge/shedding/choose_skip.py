@@ -10,8 +10,8 @@ the others (iMR, section 3.4)::
 
 Nobody has looked into input that is skipped. What it may hold is known by when it was found: no
 record is stamped later than that, but for ``disorder`` and what the highest time seen says of the
-clocks; from the pane under way on, all up to there may be in it. So input is skipped up to where the
-next pane can't have begun, and a pane is left out as a whole.
+clocks; from the pane under way on, all up to there may be in it. So input is skipped up to where
+the next pane can't have begun, and a pane is left out as a whole.
 """
 
 from __future__ import annotations

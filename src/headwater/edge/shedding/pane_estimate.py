@@ -1,9 +1,9 @@
 """When the pane that is being read will be done.
 
-After Logothetis et al., *In-situ MapReduce for Log Processing* (iMR), section 4.2.2: the estimate is
-an exponentially weighted average that leans to what is newest (0.8), made for the first time when
-30% of the pane are read, and anew every two seconds. Before that the first batches, which are slow,
-would speak for all of it.
+After Logothetis et al., *In-situ MapReduce for Log Processing* (iMR), section 4.2.2: the estimate
+is an exponentially weighted average that leans to what is newest (0.8), made for the first time
+when 30% of the pane are read, and anew every two seconds. Before that the first batches, which are
+slow, would speak for all of it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class PaneEstimate:
     def hear(
         self, pane: int, done_s: float, *, read_bytes: int, left_bytes: float, now_s: float
     ) -> float | None:
-        """When the pane will be done. ``done_s``: as it looks now; ``read_bytes``: of the source, in
-        all; ``left_bytes``: of the pane. None: too little of it is read to say."""
+        """When the pane will be done. ``done_s``: as it looks now; ``read_bytes``: of the source,
+        in all; ``left_bytes``: of the pane. None: too little of it is read to say."""
         if pane != self._pane:
             self._pane, self._begun_at, self._done_s = pane, read_bytes, None
         read = read_bytes - self._begun_at

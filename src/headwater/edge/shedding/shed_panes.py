@@ -22,8 +22,7 @@ def shed_within(state: QueryState, first: int, last: int) -> Iterator[Range]:
 def is_given_up(state: QueryState, pane: int) -> bool:
     """What was read of it before is not made: a pane is left out as a whole."""
     return pane in state.declined and any(
-        one.reason is Reason.SHED and one.first <= pane <= one.last
-        for one in state.record.declined
+        one.reason is Reason.SHED and one.first <= pane <= one.last for one in state.record.declined
     )
 
 

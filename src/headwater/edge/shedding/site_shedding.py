@@ -16,12 +16,7 @@ from headwater.edge.batches.reading_pace import ReadingPace
 from headwater.edge.closing.closing import SourceClock, closable_through
 from headwater.edge.record import SetAside
 from headwater.edge.report import BatchReport
-from headwater.edge.shedding.asides import (
-    forget_what_is_over,
-    give_up,
-    hear_aside,
-    take_aside,
-)
+from headwater.edge.shedding.asides import forget_what_is_over, give_up, hear_aside, take_aside
 from headwater.edge.shedding.choose_skip import Ahead, PaneTimes, Skip, choose_skip
 from headwater.plan.readings import is_aside, source_of
 

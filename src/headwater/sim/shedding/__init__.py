@@ -1,1 +1,2 @@
-"""Shedding at simulated sites: what lies aside on a disk, and who reads it. Open ``aside_spark``."""
+"""Shedding at simulated sites: what lies aside on a disk, and who reads it. Open
+``aside_spark``."""

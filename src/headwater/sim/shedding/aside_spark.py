@@ -1,9 +1,9 @@
 """A site's stretches that were set aside, simulated: made before a batch, read when there is time.
 
-See "A stretch that is skipped is a reading by itself". The edge says what is skipped, as at an agent;
-each position counts as so many bytes. A stretch is read while the live reading has nothing to do and
-nothing was skipped for a while, the newest first, in batches that stall, fail and are delivered
-again as the others do. It is left when no record awaits it any more.
+See "A stretch that is skipped is a reading by itself". The edge says what is skipped, as at an
+agent; each position counts as so many bytes. A stretch is read while the live reading has nothing
+to do and nothing was skipped for a while, the newest first, in batches that stall, fail and are
+delivered again as the others do. It is left when no record awaits it any more.
 """
 
 from __future__ import annotations

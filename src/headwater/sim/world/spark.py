@@ -58,8 +58,8 @@ class SiteSpark:
         hear_aside: Callable[[str, SetAside], None],
         is_finite: bool,
     ) -> None:
-        """``skips`` and ``hear_aside``: see ``AsideSpark``. ``ahead_s``: how far the wall clock is ahead of the steady one, as the node believes;
-        ``begin_late``: see ``PastSpark``."""
+        """``skips`` and ``hear_aside``: see ``AsideSpark``. ``ahead_s``: how far the wall clock is
+        ahead of the steady one, as the node believes; ``begin_late``: see ``PastSpark``."""
         self.queries: dict[str, Query] = {}
         self.is_dead = False
         self.stalled_until_s = 0.0

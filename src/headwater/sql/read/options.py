@@ -14,9 +14,7 @@ from headwater.plan import durations, timestamps
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.statements import Option
 
-NOT_BUILT = {
-    "recover": "a site goes on after a crash where it stopped, and leaves no gap",
-}
+NOT_BUILT = {"recover": "a site goes on after a crash where it stopped, and leaves no gap"}
 """Options that one may look for, and what happens in their place."""
 
 

@@ -15,7 +15,8 @@ class AsideInput:
         self._cuts = cuts
 
     def poll(self, *, now_s: float) -> Poll:
-        """There is nothing more to find; it says once that all is read, where it was read before."""
+        """There is nothing more to find; it says once that all is read, where it was read
+        before."""
         state = self._cuts.state(self.source)
         report = self._cuts.polled(state, started_s=now_s, is_clean=True)
         return Poll(started_s=now_s, files=1, report=report)

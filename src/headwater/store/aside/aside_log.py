@@ -1,10 +1,10 @@
 """Moving input aside: a stretch of cuts becomes a reading of its own.
 
-See "A stretch that is skipped is a reading by itself". All that belongs to a skip is one transaction:
-the stretch and its queries, with the panes that it may touch; links of ours to its chunks, so that
-others may read them and let go of them; and, where no query is left that reads these cuts live, the
-committed cut moves past them. So every byte is in one of the two readings for a query, by the number
-of its cut, and a crash at any point leaves both or neither.
+See "A stretch that is skipped is a reading by itself". All that belongs to a skip is one
+transaction: the stretch and its queries, with the panes that it may touch; links of ours to its
+chunks, so that others may read them and let go of them; and, where no query is left that reads
+these cuts live, the committed cut moves past them. So every byte is in one of the two readings for
+a query, by the number of its cut, and a crash at any point leaves both or neither.
 
 A stretch that grows while nobody has begun to read it stays one: skips that follow each other would
 make one for every poll.
@@ -43,8 +43,8 @@ class AsideLog:
         told: Callable[[dict[str, Aside]], None],
     ) -> None:
         """By query, what of the live cuts is set aside; nothing where that was done. ``readers``:
-        the queries that read the source live. ``told`` is called in the hold of the lock in which it
-        became durable. Raises ``StoreError`` with nothing changed."""
+        the queries that read the source live. ``told`` is called in the hold of the lock in which
+        it became durable. Raises ``StoreError`` with nothing changed."""
         state = self._cuts.state(source)
         wanted = self._grouped(state, skips)
         if not wanted:
@@ -139,11 +139,7 @@ class AsideLog:
         return grown.name, aside
 
     def _growing(
-        self,
-        source: str,
-        from_cut: int,
-        queries: Collection[str],
-        may_grow: Callable[[str], bool],
+        self, source: str, from_cut: int, queries: Collection[str], may_grow: Callable[[str], bool]
     ) -> SourceState | None:
         """The newest one of the same queries, if it ends where this one begins."""
         asides = self._cuts.asides_of(source)
@@ -164,4 +160,3 @@ class AsideLog:
             new = [one.after_cut for one in asides.values() if one.has(query)]
             through = min(through, max(new, default=self.skipped_through(state.name, query)))
         return through if readers else 0
-

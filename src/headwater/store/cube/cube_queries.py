@@ -174,8 +174,8 @@ class CubeQueries:
         return None if record is None else record.past
 
     def set_aside_of(self, query: str) -> tuple[int, frozenset[str]] | None:
-        """Up to which number its record knows of what was set aside, and what of that is still to be
-        read. None: nothing is written of it."""
+        """Up to which number its record knows of what was set aside, and what of that is still to
+        be read. None: nothing is written of it."""
         record = self._known.records.get(query)
         if record is None:
             return None

@@ -263,8 +263,7 @@ class CutLog:
         last = (aside.after_cut, state.id)
         self._manifest.run("UPDATE sources SET last_cut = ? WHERE id = ?", last)
         self._manifest.run(
-            "INSERT OR REPLACE INTO places VALUES (?, ?)",
-            (state.id, msgspec.msgpack.encode(aside)),
+            "INSERT OR REPLACE INTO places VALUES (?, ?)", (state.id, msgspec.msgpack.encode(aside))
         )
         found = sum(row[6] for row in rows)
         spooled = sum(row[7] for row in rows)

@@ -30,7 +30,8 @@ class BusyReader:
         deadline_s: float = 4.0,
         s_per_mb: float = 1.0,
     ) -> None:
-        """Windows of so many panes, each with one in common with the next. ``s_per_mb``: with all of the CPU; 1.0 is just as fast as bytes come."""
+        """Windows of so many panes, each with one in common with the next. ``s_per_mb``: with all
+        of the CPU; 1.0 is just as fast as bytes come."""
         self.share, self.sheds = share, sheds
         pane_us = round(pane_s * MICROS)
         window = WindowSpec(panes * pane_us, max(1, panes - 1) * pane_us)
