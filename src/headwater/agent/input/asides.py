@@ -82,8 +82,6 @@ class Asides:
         self._made_s: dict[str, float] = {}
         self._closed: set[str] = set()
         """Those that are given up."""
-        self.skipped_bytes = 0
-        """In this life."""
         self.given_up = 0
         """Stretches for which there was no more room, in this life."""
 

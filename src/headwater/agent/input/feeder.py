@@ -38,7 +38,7 @@ from headwater.algebra.words.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.errors import StoreBroken
 from headwater.plan.query import Query
-from headwater.plan.readings import is_past, past_reading
+from headwater.plan.readings import is_aside, is_past, past_reading, source_of
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
@@ -444,9 +444,11 @@ class Feeder:
         """On the event loop, which may have withdrawn the source since."""
         if not self._lives.is_current(followed) or not self._is_open:
             return
-        followed.line_count += outcome.lines
-        followed.record_count += outcome.records
-        followed.unparsed_count += report.unparsed
+        source = self.followed.get(source_of(followed.source.name), followed)
+        counted = source if is_aside(followed.source.name) else followed
+        counted.line_count += outcome.lines
+        counted.record_count += outcome.records
+        counted.unparsed_count += report.unparsed
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
         for kind, text in followed.repeated_hour.reached(report.high_time_us):
@@ -533,7 +535,8 @@ class Feeder:
 
     def line_counts(self) -> dict[str, tuple[int, int]]:
         """By source: lines read, and those that some query can't use."""
-        return {name: (one.line_count, one.unparsed_count) for name, one in self.followed.items()}
+        read = ((name, one) for name, one in self.followed.items() if not is_aside(name))
+        return {name: (one.line_count, one.unparsed_count) for name, one in read}
 
     def remark_counts(self) -> Counter[str]:
         """By kind: sources of which that is to be said."""
