@@ -1,9 +1,11 @@
-"""A question about the past: from cubes, from the logs, and how good its estimate is.
+"""A question about the past: from cubes, from the logs, by shipping the logs, and how good its
+estimate is.
 
-One site has the panes of a stream and the logs that these were made of. The same question is asked
-of either, by the way that ``headwater ask`` takes; measured is the CPU of Python, of the JVM and of
-its workers from its install until its answer is published, and that both answers are the same. What
-idling takes meanwhile is taken off.
+One site has the panes of a stream and the logs that these were made of; another one, without data,
+asks and answers. The same question is asked of either, by the way that ``headwater ask`` takes;
+measured is the CPU of Python, of the JVM and of its workers from its install until its answer is
+published, what the site has sent for it by then, beside the logs of that time as they are and in
+zstd, and that both answers are the same. What idling takes meanwhile is taken off.
 """
 
 from __future__ import annotations
@@ -11,17 +13,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+import zstandard
 
+from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.asking.preparing import prepared_ask
 from headwater.agent.control.ask_api import AskRequest
 from headwater.agent.control.control_api import AnswerEvent
@@ -45,8 +48,9 @@ PAST_S = 5 * 3600
 WAIT_S_MAX = 400.0
 RUNS = 2
 IDLE_S = 5.0
-ROWS_READ = re.compile(r"with (\d+) rows")
-"""As the site says it in its remark."""
+ASKED_S = 3 * 3600
+LIMITS = AskConfig(bytes_max=1 << 30, seconds_max=WAIT_S_MAX)
+"""Logs of this size are more than a question may read without saying so."""
 LOOK_EVERY_S = 0.1
 """A look for the answer reads the results, and counts as what answers take."""
 SOURCE = """CREATE SOURCE requests (at TIMESTAMP, domain STRING, status INT, bytes BIGINT)
@@ -92,6 +96,12 @@ def write_past(folder: Path, *, before_s: float) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
+def zstd_bytes(folder: Path) -> int:
+    """Of all files, each by itself, as they would be shipped."""
+    compressor = zstandard.ZstdCompressor(level=3)
+    return sum(len(compressor.compress(path.read_bytes())) for path in folder.iterdir())
+
+
 def tree_cpu_s(top: int) -> float:
     """Of a process and all below it, those that have ended among them: Spark's Python workers read
     lines, and they are not the JVM's."""
@@ -112,9 +122,17 @@ def tree_cpu_s(top: int) -> float:
     return total
 
 
+class Shipped(NamedTuple):
+    raw: float
+    zstd: float
+
+
 class Asker:
-    def __init__(self, runtime: SiteRuntime) -> None:
+    def __init__(self, runtime: SiteRuntime, site: SiteRuntime) -> None:
         self._runtime = runtime
+        self._site = site
+        self.sent_bytes = 0
+        """By the site for the question that was asked last: all that bears its name."""
 
     def cpu_s(self) -> float:
         return tree_cpu_s(os.getpid())
@@ -127,6 +145,8 @@ class Asker:
         await until(lambda: reader.publications(), "the answer")
         took_s, cpu = time.monotonic() - began_s, self.cpu_s() - cpu_before_s
         ((seq, envelope), *_) = reader.newest()
+        spent = self._site.network.stats().queries.get(str(query.id))
+        self.sent_bytes = 0 if spent is None else sum(spent.spent_bytes.values())
         self._runtime.question_ends.end([str(query.id)])
         return msgspec.convert(_event(reader, seq, envelope), AnswerEvent), cpu, took_s
 
@@ -136,32 +156,39 @@ async def compare(running: RunningSpark, directory: Path) -> None:
     byte_count = write_past(folder, before_s=time.time() - 60.0)
     federation = Federation(
         directory / "federation",
-        Roster(1, (Site(0, "home"),), "home"),
+        Roster(1, (Site(0, "root", has_data=False), Site(1, "home")), "root"),
         spark=running,
         world=MemoryWorld(),
-        settings=RuntimeSettings(),
+        settings=RuntimeSettings(ask=LIMITS),
         data={"home": folder},
         now_s=time.time,
     )
     await federation.start()
-    runtime = federation.home
+    runtime, site = federation.home, federation.runtimes["home"]
     try:
         install(runtime, SOURCE + STREAM)
-        await until(lambda: len(runtime.feeder.followed) == 2, "the past")
-        await until(lambda: len(runtime.feeder.followed) == 1, "its end")
-        status = runtime.stores.cube.status()
+        await until(lambda: len(site.feeder.followed) == 2, "the past")
+        await until(lambda: len(site.feeder.followed) == 1, "its end")
+        status = site.stores.cube.status()
         print(
             f"{ROWS} records, {byte_count / 1e6:.0f} MB of logs; the cube has "
             f"{status.segment_bytes / 1e6:.2f} MB in {status.panes} panes",
             flush=True,
         )
-        asker = Asker(runtime)
+        share = ASKED_S / PAST_S
+        shipped = Shipped(byte_count * share, zstd_bytes(folder) * share)
+        print(
+            f"shipping the {ASKED_S // 3600} hours that are asked about: "
+            f"{shipped.raw / 1e6:.0f} MB, in zstd {shipped.zstd / 1e6:.1f} MB",
+            flush=True,
+        )
+        asker = Asker(runtime, site)
         await asyncio.sleep(2.0)
         before_s = asker.cpu_s()
         await asyncio.sleep(IDLE_S)
         idle = (asker.cpu_s() - before_s) / IDLE_S
         for name, select in QUESTIONS.items():
-            await _compare(runtime, asker, name, select, idle)
+            await _compare(runtime, asker, name, select, idle, shipped)
         await estimate_all(runtime, asker)
     finally:
         await federation.stop()
@@ -185,7 +212,7 @@ async def estimate_all(runtime: SiteRuntime, asker: Asker) -> None:
         answer, _, _ = await asker.ask(counted)
         told = estimate_of(answer, Question(query, counted, 1, prepared))
         answer, _, took_s = await asker.ask(query)
-        (read,) = map(int, ROWS_READ.findall(answer.header["remarks"][0]["text"]))
+        read = sum(group["rows"] for group in answer.header["as_of"])
         offs["rows"].append(told.rows / read)
         offs["seconds"].append(told.seconds / took_s)
     for what, found in offs.items():
@@ -197,7 +224,10 @@ async def estimate_all(runtime: SiteRuntime, asker: Asker) -> None:
         )
 
 
-async def _compare(runtime: SiteRuntime, asker: Asker, name: str, select: str, idle: float) -> None:
+async def _compare(
+    runtime: SiteRuntime, asker: Asker, name: str, select: str, idle: float, shipped: Shipped
+) -> None:
+    sent: dict[bool, list[int]] = {False: [], True: []}
     spent: dict[bool, list[float]] = {False: [], True: []}
     took: dict[bool, list[float]] = {False: [], True: []}
     rows: dict[bool, Any] = {}
@@ -208,13 +238,13 @@ async def _compare(runtime: SiteRuntime, asker: Asker, name: str, select: str, i
             request = AskRequest(
                 select=select,
                 name=f"ask_{name.replace(' ', '_')}_{run}_{int(reads_logs)}",
-                from_us=to_us - 3 * 3_600_000_000,
+                from_us=to_us - ASKED_S * 1_000_000,
                 to_us=to_us,
                 reads_logs=reads_logs,
             )
             prepared = prepared_ask(runtime, request)
             query = query_in(prepared.question)[0]
-            if prepared.estimate is not None:
+            if prepared.estimate is not None and not reads_logs:
                 counted = query_in(prepared.estimate)[0]
                 answer, cpu, _ = await asker.ask(counted)
                 estimate = estimate_of(answer, Question(query, counted, 1, prepared))
@@ -222,15 +252,18 @@ async def _compare(runtime: SiteRuntime, asker: Asker, name: str, select: str, i
             assert answer.header["exact"], answer.header
             spent[reads_logs].append(max(0.01, cpu - idle * took_s))
             took[reads_logs].append(took_s)
+            sent[reads_logs].append(asker.sent_bytes)
             rows[reads_logs] = sorted(map(msgspec.json.encode, answer.rows))
     assert rows[False] == rows[True], "both ways give one answer"
     cubes, logs = (statistics.median(spent[one]) for one in (False, True))
     assert estimate is not None
+    own = max(1.0, statistics.median(sent[False]))
     print(
         f"{name:12s} from cubes {cubes:6.2f} s of CPU in {statistics.median(took[False]):5.2f} s, "
         f"from logs {logs:6.2f} s in {statistics.median(took[True]):5.2f} s: {logs / cubes:.1f} "
         f"times; estimated {estimate.rows} rows, {estimate.bytes / 1e3:.0f} kB, "
-        f"{estimate.seconds:.1f} s",
+        f"{estimate.seconds:.1f} s; sent {own / 1e3:.1f} kB, {shipped.raw / own:.0f} times less "
+        f"than the logs, {shipped.zstd / own:.0f} times less than in zstd",
         flush=True,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,8 @@ from headwater.sim.world import latencies
 from headwater.sim.world.latencies import Matrix, World
 
 PROJECT = Path(__file__).resolve().parent.parent
-DATA = PROJECT.parent / "shared" / "data"
+DATA = Path(os.environ.get("HEADWATER_TRACES") or PROJECT.parent / "shared" / "data")
+"""Real traces, which are not part of the project: beside it, or where the environment says."""
 EVIDENCE = PROJECT / "docs" / "evidence"
 
 Row = Sequence[object]

@@ -60,6 +60,7 @@ HEADER = (
     "is_true",
     "link_bytes",
     "far_cpu_s",
+    "keys_early",
 )
 SOURCE = """
 CREATE SOURCE access (
@@ -173,6 +174,8 @@ class Cost(msgspec.Struct, frozen=True):
     """Sent through the shaper, headers included."""
     cpu_s: float
     """Of the agent behind it, its JVM included."""
+    keys_early: int
+    """Sent by it before the closes of their panes, each time counted."""
 
 
 def counted(agents: LiveAgents, link: ShapedLink, begins: dict[str, float]) -> dict[str, Cost]:
@@ -180,8 +183,13 @@ def counted(agents: LiveAgents, link: ShapedLink, begins: dict[str, float]) -> d
     for stream, begin_s in begins.items():
         _sleep_until(begin_s)
         sent, cpu_s = link.sent_bytes(FAR), tree_cpu_s(agents.pid(FAR))
+        early = agents.keys_early(FAR)
         _sleep_until(begin_s + (WINDOWS + PAUSE_WINDOWS) * WINDOW_S)
-        found[stream] = Cost(link.sent_bytes(FAR) - sent, tree_cpu_s(agents.pid(FAR)) - cpu_s)
+        found[stream] = Cost(
+            link.sent_bytes(FAR) - sent,
+            tree_cpu_s(agents.pid(FAR)) - cpu_s,
+            agents.keys_early(FAR) - early,
+        )
     return found
 
 
@@ -228,7 +236,8 @@ def report(
         cost = costs[stream]
         print(
             f"{stream}: all in after {median(late):.1f} s in the middle, {max(late):.1f} at most; "
-            f"{cost.link_bytes / 1e3:.0f} kB over the link, {cost.cpu_s:.1f} s of CPU at {FAR}"
+            f"{cost.link_bytes / 1e3:.0f} kB over the link, {cost.cpu_s:.1f} s of CPU at {FAR}, "
+            f"{cost.keys_early} keys left early"
         )
     cpu = (costs["error"].cpu_s, costs["whole"].cpu_s, costs["whole_again"].cpu_s)
     print(f"CPU with an error ÷ without: {2 * cpu[0] / (cpu[1] + cpu[2]):.2f}")
@@ -259,6 +268,7 @@ def row_of(one: WindowMeasured, truth: pa.Table, cost: Cost) -> tuple[object, ..
         is_true,
         cost.link_bytes,
         round(cost.cpu_s, 2),
+        cost.keys_early,
     )
 
 

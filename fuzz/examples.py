@@ -38,10 +38,12 @@ from headwater.overlay.messages import (
     CoordinatesMessage,
     Heartbeat,
     Message,
+    PausesMessage,
     Placed,
     StatesMessage,
     StreamMarker,
     SummaryMessage,
+    TreePause,
 )
 from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.altered.settings import Settings
@@ -196,5 +198,6 @@ def messages() -> list[Message]:
         ),
         StreamMarker(7),
         AbsenceMessage(Absence(QUERY, speaker=3, clock_s=1.5, lost=(4, 900), guests=(7,))),
+        PausesMessage((TreePause(QUERY, 2, 1, 40, 2.0), TreePause(QUERY, 2, 0, FOREVER, 2.0))),
         CoordinatesMessage((Placed(2, Coordinate(x=1.0, y=2.0, z=3.0)),)),
     ]

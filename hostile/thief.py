@@ -18,11 +18,11 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.close_digest import BlockDigest, digest_of
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.local.up import OPERATOR
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.signing import Kind, Signer
 from headwater.net.identity.tls import Credentials
 from headwater.net.transport.tls_network import TlsNetwork
 from headwater.net.values.codec import COMPRESSED, Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.net.values.words import command_word, count_word, plan_word
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import (

@@ -5,6 +5,7 @@ decide whether a test passes. One that dies fails the test that runs, at once an
 words; the next test gets another.
 """
 
+import os
 import signal
 import sys
 import threading
@@ -48,6 +49,12 @@ settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("any machine")
+
+# A test is about what the project makes itself, whatever traces lie beside it.
+os.environ["HEADWATER_TRACES"] = str(Path(__file__).parent / "no traces")
+# A run in the background ignores what Ctrl-C sends, and so would all that it starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class JvmDiedInTest(Exception):

@@ -39,7 +39,7 @@ PLAIN = {
     "plain English: what became of something": """
         asked awaited closed compared counted delivered departed ended failed finished followed
         former found given guessed held installed kept known linked made missing named prepared
-        published readable reader refused running sampled shown signed simulated suspended
+        published readable reader refused running sampled shown signed simulated
         unreadable waiting whole
         """,
 }

@@ -23,12 +23,15 @@ from headwater.store.commands import CommandStore
 from headwater.store.results.results import ResultsReader
 
 HOME, RELAY, FAR = NAMES = ("home", "relay", "far")
-PORT = 7400
+PORT, METRICS_PORT = 7400, 7401
+METRICS_URL = f"http://127.0.0.1:{METRICS_PORT}/metrics"
+EARLY = "headwater_early_keys_total"
 READY_S_MAX, COMMAND_S_MAX, END_S_MAX = 120.0, 60.0, 30.0
 CONFIGURATION = """
 site = "{name}"
 roster = "../roster.signed"
 branching = 2
+metrics_port = {metrics_port}
 
 [listen]
 host = "{host}"
@@ -79,7 +82,9 @@ class LiveAgents:
             issue(authority, role, site.name, hosts=(site.host,))
             self.data(site.name).mkdir(parents=True)
             mode = "local" if site.has_data else "none"
-            text = CONFIGURATION.format(name=site.name, host=site.host, port=PORT, mode=mode)
+            text = CONFIGURATION.format(
+                name=site.name, host=site.host, port=PORT, metrics_port=METRICS_PORT, mode=mode
+            )
             (self.directory / site.name / "agent.toml").write_text(text)
         write_roster(self.directory, "live", self.roster)
 
@@ -102,6 +107,19 @@ class LiveAgents:
 
     def pid(self, name: str) -> int:
         return self._processes[name].pid
+
+    def keys_early(self, name: str) -> int:
+        """Of all streams so far, by its metrics; its loopback is that of its namespace."""
+        read = f"import urllib.request as r; print(r.urlopen('{METRICS_URL}').read().decode())"
+        done = subprocess.run(
+            self._link.command(name, [sys.executable, "-c", read]),
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S_MAX,
+            check=True,
+        )
+        counts = (line.split()[-1] for line in done.stdout.splitlines() if line.startswith(EARLY))
+        return round(float(next(counts)))
 
     def _are_ready(self) -> bool:
         for name, process in self._processes.items():

@@ -6,7 +6,7 @@ from query_kit import queries_in
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.remainders.share_table import Dealing, OwnShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.altered.settings_book import SettingsBook
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 
 SOURCE = (
     "CREATE SOURCE r (word STRING, ts TIMESTAMP) "
@@ -57,3 +57,23 @@ def test_a_bound_that_is_a_number_goes_by_the_site_s_share_from_where_tables_nam
     own = (OwnShare(first, first + 3, 0.75),)
     book.alter(name, msgspec.structs.replace(SettingsBook(Settings.of(query)), own=own))
     assert [most(pane) for pane in (first - 1, first, first + 3, first + 4)] == [50, 150, 150, 0]
+
+
+def test_keys_are_measured_for_all_settings_of_a_stream_and_its_closes_know_what_has_left() -> None:
+    (query,) = queries_in(
+        f"{SOURCE} CREATE STREAM s AS SELECT word, count(*) AS n FROM r "
+        "GROUP BY word, window(ts, '20 seconds');"
+    )
+    book, name, first = QueryBook(), str(query.id), Settings.of(query)
+    book.add(query)
+    assert book.early_rows(name) is None
+    staleness = msgspec.structs.replace(first, rounds=8)
+    book.alter(name, SettingsBook(first, (Numbered(1, 30, staleness),)))
+    early = book.early_rows(name)
+    assert early is not None
+    assert early.is_asked
+    assert early.measures == (query.program.partials[0].name,)
+    book.alter(name, SettingsBook(first, (Numbered(33, 90, first),)))
+    early = book.early_rows(name)
+    assert early is not None, "settings that are known no more may have cut panes that are open"
+    assert not early.is_asked

@@ -12,6 +12,8 @@ from typing import Any, cast
 from headwater.agent.metrics import Numbers, serve_metrics
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.capacity.way_capacity import WayCapacity
+from headwater.edge.degrade.answering import Requests
+from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.net.network import BudgetStats, LinkCounters, NetworkStats
 from headwater.overlay.lie_book import LieKind, LieMet
 from headwater.overlay.links.byte_budget import Traffic
@@ -60,10 +62,21 @@ class LoopOnly:
         roots = (SimpleNamespace(alarms=2, alarms_raised={"never cut": 7}),)
         edges = (
             SimpleNamespace(
-                early_keys=30, early_again=4, withheld_keys=5, flush_s=0.25, degrading=None
+                query="q@a#1",
+                early_keys=30,
+                early_again=4,
+                withheld_keys=5,
+                flush_s=0.25,
+                degrading=DegradeProgress(2, 4, degraded_count=3, restored_count=1),
+                requests=Requests(answered=5, declined=2),
             ),
             SimpleNamespace(
-                early_keys=1, early_again=0, withheld_keys=2, flush_s=1.5, degrading=None
+                early_keys=1,
+                early_again=0,
+                withheld_keys=2,
+                flush_s=1.5,
+                degrading=None,
+                requests=None,
             ),
         )
         progress = SimpleNamespace(roots=roots, edge=edges)
@@ -140,6 +153,10 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_input_remarks{kind="no file"} 1.0' in text
     assert 'headwater_input_remarks{kind="malformed"} 0.0' in text
     assert 'headwater_link_up{to="fra"}' in text
+    assert 'headwater_degrade_changes_total{kind="degraded",query="q@a#1"} 3.0' in text
+    assert 'headwater_degrade_changes_total{kind="restored",query="q@a#1"} 1.0' in text
+    assert 'headwater_top_requests_total{outcome="answered",query="q@a#1"} 5.0' in text
+    assert 'headwater_top_requests_total{outcome="declined",query="q@a#1"} 2.0' in text
     assert 'headwater_budget_bytes_per_second{to=""} 25000.0' in text
     assert 'headwater_budget_spent_bytes_total{class="control",to="fra"} 600.0' in text
     assert 'headwater_budget_waited_seconds_total{class="live",to="fra"} 2.5' in text

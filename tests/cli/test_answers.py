@@ -14,6 +14,7 @@ import pytest
 
 from headwater.algebra.demand import Demand
 from headwater.algebra.fidelity import measure
+from headwater.algebra.words.as_of import AsOf
 from headwater.cli.show.answers import StreamAnswers, with_short_form, write_answers
 from headwater.cli.show.headline import headline
 from headwater.cli.show.output import OutputFormat
@@ -267,3 +268,20 @@ def test_the_headline_says_of_whose_values_a_sample_is_and_estimates_totals() ->
     told = headline(header(0, sampled=sample))
     assert "a sample: 1 in 4 of all url, each with all it has" in told
     assert "totals of all are estimated, with their standard errors: hits 1400 ± 70.7" in told
+
+
+@pytest.mark.parametrize("trigger", ["complete", "enough", "hopeless", "deadline"])
+def test_the_line_of_a_first_answer_says_by_what_it_was_given(trigger: str) -> None:
+    assert f"revision 1 ({trigger})," in headline(header(0, trigger=trigger))
+
+
+def test_the_line_of_a_revision_says_nothing_of_the_kind() -> None:
+    assert "(" not in headline(header(0, trigger="revision"))
+
+
+def test_the_headline_of_a_question_says_as_of_when_its_sites_answered() -> None:
+    many = tuple(f"s{n}" for n in range(210))
+    groups = [AsOf(("oslo", "rome"), "p@a#1", (0, 0), 1, 1), AsOf(many, "p@a#1", (0, 10**7), 9, 9)]
+    text = headline(header(0, as_of=msgspec.to_builtins(groups)))
+    assert ", as of 1970-01-01T00:00:00Z to 1970-01-01T00:00:10Z at 210 sites, " in text
+    assert "1970-01-01T00:00:00Z at oslo and rome" in text

@@ -9,7 +9,9 @@ from rich.console import Console
 
 from headwater.agent.control.control_api import SiteLine, StreamLine
 from headwater.agent.view.federation_view import FederationView, SiteView, StreamView
+from headwater.agent.view.watched_site import WatchedSite
 from headwater.algebra.words.site_state import PaneState
+from headwater.cli.show.demo_summary import summary_table
 from headwater.cli.show.demo_view import (
     BAR_CELLS,
     INTRODUCTION,
@@ -19,14 +21,17 @@ from headwater.cli.show.demo_view import (
     coverage_bar,
     event_lines,
     picture,
-    summary_table,
+    progress_line,
 )
 from headwater.local.demo.demo import demo_sql
 from headwater.local.demo.demo_snapshot import (
+    AskedVerdict,
     DemoSnapshot,
     DemoSummary,
     EventKind,
     EventShown,
+    LevelVerdict,
+    LineShown,
     NarrowShown,
     NarrowVerdict,
     NarrowWindow,
@@ -215,13 +220,14 @@ def test_without_a_terminal_each_event_is_told_once_and_totals_now_and_then() ->
     assert "raw 51.0 MB, sent 200.9 kB" in totals[0]
 
 
-def test_many_repairs_at_once_are_counted_not_listed() -> None:
+def test_only_the_first_repairs_are_told_one_by_one() -> None:
     repairs = tuple(EventShown(30.0, EventKind.REPAIRED, f"window {n} is exact") for n in range(9))
     trouble = EventShown(30.1, EventKind.TROUBLE, "region asia is cut off")
     lines = list(event_lines((*repairs, trouble)))
     assert sum("is exact" in line for line in lines) == REPAIRS_TOLD
-    assert any("region asia" in line for line in lines)
-    assert lines[-1].strip() == f"and {9 - REPAIRS_TOLD} more answers repaired"
+    assert "region asia" in lines[-1]
+    later = list(event_lines((*repairs, trouble), repairs=9))
+    assert [line.partition("] ")[2] for line in later] == ["region asia is cut off"]
 
 
 def test_on_a_terminal_the_picture_is_drawn_in_place() -> None:
@@ -289,7 +295,7 @@ def test_a_difference_or_a_window_that_is_not_final_is_no_success() -> None:
 def test_the_introduction_fits_a_terminal_and_names_what_runs() -> None:
     assert max(map(len, INTRODUCTION.splitlines())) <= 80
     for query in queries_in(demo_sql()):
-        assert f"  {query.stream} " in INTRODUCTION
+        assert query.stands_for is not None or f"  {query.stream} " in INTRODUCTION
 
 
 def test_a_stream_of_which_something_was_kept_back_is_held_to_what_it_says() -> None:
@@ -315,3 +321,75 @@ def test_a_run_that_does_not_show_what_an_error_brings_says_so(
 ) -> None:
     verdict = NarrowVerdict("lagos's line", 9, 9.1, 3.2, whole, bounded, "0.2 %", 0.001, 1_812)
     assert said in summary_text(DemoSummary((), 1, 1, 1, 1, 1.0, narrow=verdict))
+
+
+NARROWED = LineShown(
+    "sydney",
+    WatchedSite(
+        "sydney", "coarsen at level 1", is_degraded=True, sending="all links 20 of 24 kbit/s"
+    ),
+    2.4,
+    ("pages", "pages_by_coarser_url"),
+)
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_the_line_that_is_narrowed_has_one_line_and_its_streams_no_table(columns: int) -> None:
+    streams = tuple(a_stream(name, window(1)) for name in ("top_domains", *NARROWED.streams))
+    shown = msgspec.structs.replace(snapshot(streams=streams), line=NARROWED)
+    text = drawn(columns, shown)
+    assert "sydney sends kinds of pages; 20 of 24 kbit/s; answered 2.4 s after the end" in text
+    assert "top_domains: " in text
+    assert "pages: " not in text
+    assert len(text.splitlines()) <= 24
+
+
+def test_a_line_of_progress_has_the_narrowed_line_while_it_is_news() -> None:
+    shown = msgspec.structs.replace(snapshot(), line=NARROWED)
+    assert "; sydney sends kinds of pages; 20 of 24 kbit/s; " in progress_line(shown)
+    calm = msgspec.structs.replace(NARROWED, now=WatchedSite("sydney", "all is sent"))
+    assert "sydney" not in progress_line(msgspec.structs.replace(shown, line=calm))
+
+
+def said_of(level: LevelVerdict | None, asked: AskedVerdict | None) -> str:
+    summary = DemoSummary((), 1, 1, 1, 1, 1.0, level=level, asked=asked)
+    console = Console(file=io.StringIO(), width=400, force_terminal=False)
+    with console.capture() as text:
+        console.print(summary_table(summary))
+    return text.get()
+
+
+def test_the_end_says_what_was_given_up_and_whether_it_followed() -> None:
+    level = LevelVerdict("sydney", "24 kbit/s", 6.0, 11.0, by_kind=7, exact_by_page=7)
+    assert (
+        "When sydney could send no more than 24 kbit/s, it sent kinds of pages after 6.0 s; pages "
+        "came back 11.0 s after it was wide again. 7 windows of pages were answered by kind "
+        "meanwhile, and 7 of them are exact by page in the end." in said_of(level, None)
+    )
+    none = msgspec.structs.replace(level, went_after_s=None)
+    assert "This run doesn't show a change of level" in said_of(none, None)
+    late = msgspec.structs.replace(level, back_after_s=None)
+    assert "it did not return before the logs ended" in said_of(late, None)
+
+
+def test_the_end_says_what_the_cubes_said_when_they_were_asked() -> None:
+    asked = AskedVerdict("SELECT 1", 4, 1.5, is_equal=True, reads_cubes=True)
+    said = "(SELECT 1), the sites' cubes answered after 1.5 s: 4 rows, as one Spark has it."
+    assert said in said_of(None, asked)
+    wrong = msgspec.structs.replace(asked, is_equal=False, difference="row 2", reads_cubes=False)
+    assert "NOT as one Spark: row 2" in said_of(None, wrong)
+    assert "the sites' logs" in said_of(None, wrong)
+
+
+def test_a_wrong_answer_to_the_question_fails_the_demo() -> None:
+    stream = StreamVerdict("s", 1, 1, 1, 0, 1, is_equal=True)
+    summary = DemoSummary((stream,), 1, 1, 1, 1, 1.0)
+    assert summary.is_good
+    wrong = AskedVerdict("SELECT 1", 4, 1.5, is_equal=False, reads_cubes=True)
+    assert not msgspec.structs.replace(summary, asked=wrong).is_good
+
+
+def test_a_level_that_nobody_went_to_has_no_windows_and_lacks_none() -> None:
+    none = StreamVerdict("s", 0, 0, 0, 0, 0, is_equal=True)
+    assert not none.is_whole
+    assert msgspec.structs.replace(none, is_level=True).is_whole

@@ -11,7 +11,7 @@ from store_kit import Clock, CubeUser
 from headwater.algebra.remainders.share_table import UNITS, OwnShare, ShareTable
 from headwater.algebra.words.acknowledgement import Acknowledgement, with_leaves
 from headwater.algebra.words.site_state import FOREVER
-from headwater.edge.outputs import SharesKnown
+from headwater.edge.outputs import Altered
 from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import Numbered, SettingsBook
 
@@ -101,5 +101,5 @@ def test_what_is_heard_of_shares_is_told_to_who_keeps_rows_back(site: EdgeSite) 
             shares=(table,),
         )
         site.edge.receive_ack(with_leaves(head), now_s=990.0)
-    (known,) = [one for one in site.edge.take() if isinstance(one, SharesKnown)]
+    (known,) = [one for one in site.edge.take() if isinstance(one, Altered)]
     assert known.settings.own == (OwnShare(110, 119, 1.0),)

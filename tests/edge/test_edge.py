@@ -17,8 +17,9 @@ from headwater.algebra.words.site_state import FOREVER, Declined, Reason, Tally
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook, Unsent
 from headwater.edge.outbox.sending import Room
-from headwater.edge.outputs import Expire, MakeUpdates, MarkAcked, MarkSent, Remember, Suspended
+from headwater.edge.outputs import Expire, MakeUpdates, MarkAcked, MarkSent, Remember, Withdrawn
 from headwater.edge.report import BatchReport, QueryBatch
+from headwater.plan.notice import Notice
 from headwater.plan.over_limit import OVER_LIMIT
 
 QUERY = make_query()
@@ -310,7 +311,8 @@ def test_a_query_that_keeps_failing_is_suspended_and_says_so():
     assert newest.message == "divide by zero"
     assert newest.sealed_through == FOREVER
     assert newest.declined[-1] == Declined(first=0, last=FOREVER, reason=Reason.FAILED)
-    assert writes_of(site, Suspended) == [Suspended(ID, "divide by zero")]
+    assert writes_of(site, Withdrawn) == [Withdrawn(ID)]
+    assert site.notices[-1] == Notice("edge", "suspended", f"{ID}: divide by zero")
     assert panes_of(site.said) == [1], "what was read before is still sent"
 
 
@@ -333,7 +335,8 @@ def test_a_query_that_is_suspended_for_what_it_costs_says_so_and_sends_what_it_h
     newest = site.told[-1]
     assert (newest.status, newest.message) == ("suspended", "it ended the JVM")
     assert newest.declined[-1] == Declined(first=0, last=FOREVER, reason=Reason.LIMIT)
-    assert writes_of(site, Suspended) == [Suspended(ID, "it ended the JVM")]
+    assert writes_of(site, Withdrawn) == [Withdrawn(ID)]
+    assert site.notices[-1] == Notice("edge", "suspended", f"{ID}: it ended the JVM")
     assert panes_of(site.said) == [1]
 
 

@@ -11,7 +11,7 @@ from pane_kit import SiteDesk, make_query
 from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, with_leaves
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.config import EdgeConfig
-from headwater.edge.outputs import Over
+from headwater.edge.outputs import Withdrawn
 from headwater.edge.record import UNDECIDED, EdgeRecord
 from headwater.plan.readings import past_reading
 
@@ -162,7 +162,9 @@ def test_with_its_extent_a_query_is_closed_sealed_and_over():
     assert not record(site).ended
     live(site, 61.0)
     assert (record(site).sealed_through, record(site).ended) == (3, True)
-    assert [write for write in site.writes if isinstance(write, Over)] == [Over(str(query.id))]
+    assert [write for write in site.writes if isinstance(write, Withdrawn)] == [
+        Withdrawn(str(query.id))
+    ]
     assert not site.edge.is_running(str(query.id))
     assert site.edge.next_wanted_s(query.source_name, after_s=61.0, now_s=61.0) > 1e12
     site.start(now_s=70.0)

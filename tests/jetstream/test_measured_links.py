@@ -35,7 +35,7 @@ def test_half_of_the_need_is_late_without_a_plan_and_in_time_with_one(
 ) -> None:
     monkeypatch.setattr(jetstream_links, "traces", lambda kind: (np.ones(SECONDS),))
     kind = next(iter(KINDS))
-    late, there = (row_of(kind, name, PLANS[name]) for name in ("nothing", "sample to 1/16"))
+    late, there = (row_of(kind, name, PLANS[name])[0] for name in ("nothing", "sample to 1/16"))
     assert late.in_time < 0.1
     assert there.in_time > 0.95
     assert there.used > 0.7, "the link does not change, so a level fits"

@@ -23,6 +23,7 @@ from headwater.root.outputs import Keep, KeptSummary, WindowAnswered
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.follow.follow import LogFollower
+from headwater.store.follow.listing import Glob
 from headwater.store.follow.poll import Start
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.results.results import ResultsWriter
@@ -43,9 +44,8 @@ def open_ledger(directory: Path) -> RootLedger:
 def follower_of(cube: Cube, directory: Path) -> LogFollower:
     return LogFollower(
         cube.cuts,
+        Glob(directory / "logs", "*.log*", disk=cube.cuts.disk),
         source=SOURCE,
-        directory=directory / "logs",
-        pattern="*.log*",
         start=Start.BEGINNING,
     )
 

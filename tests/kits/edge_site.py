@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from pane_kit import level_of
@@ -10,7 +11,14 @@ from store_kit import QUERY, SOURCE, Clock, CubeUser, query_of
 
 from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.algebra.words.acknowledgement import Acknowledgement, Greeting, PaneHeld, with_leaves
+from headwater.algebra.sets.ranges import Ranges
+from headwater.algebra.words.acknowledgement import (
+    Acknowledgement,
+    ExtraHeld,
+    Greeting,
+    PaneHeld,
+    with_leaves,
+)
 from headwater.algebra.words.site_state import SiteState
 from headwater.edge.config import EdgeConfig
 from headwater.edge.edge import Edge
@@ -35,6 +43,7 @@ class EdgeSite:
         self.ordinal = 1
         self.rate: float | None = None
         """What the way to the root carries, in bytes a second."""
+        self.narrowest = ""
         self.packed_share = 1.0
         self.room = 1 << 20
         self.start(now_s=990.0)
@@ -49,7 +58,7 @@ class EdgeSite:
         self.edge.install(self.query, now_s=now_s)
 
     def tick(self, *, now_s: float) -> None:
-        way = WayCapacity(self.rate, packed_share=self.packed_share)
+        way = WayCapacity(self.rate, self.narrowest, self.packed_share)
         self.edge.tick(now_s=now_s, room=lambda query: self.room, capacity=lambda query: way)
         outputs = self.edge.take()
         while outputs:
@@ -77,12 +86,14 @@ SITE = 1
 class LevelSite:
     """An edge and a real cube, for a query and one level of it."""
 
-    def __init__(self, directory: Path, *, full: Query = FULL, stays: bool = False) -> None:
+    def __init__(
+        self, directory: Path, *, full: Query = FULL, stays: bool = False, **options: Any
+    ) -> None:
         self.full = full
         self.level = level_of(full, stays=stays)
         grid = LevelGrid(str(self.level.id), full.window, self.level.window)
         self.user = CubeUser(
-            directory, Clock(), levels_of=lambda of: (grid,) if of == QUERY else ()
+            directory, Clock(), levels_of=lambda of: (grid,) if of == QUERY else (), **options
         )
         self.sends: list[Send] = []
         self.states: dict[str, SiteState] = {}
@@ -127,13 +138,16 @@ class LevelSite:
         self.tick(now_s)
         self.tick(now_s + 0.1)
 
-    def hear_level(self, *panes: int, number: int = 1, now_s: float) -> None:
-        """The root holds these panes of the level."""
+    def hear_level(self, *panes: int, number: int = 1, now_s: float, extra: Ranges = ()) -> None:
+        """The root holds these panes of the level, and these further updates of each."""
         state = self.states[str(self.level.id)]
         head = Acknowledgement(str(self.level.id), 9, number, done_through=33)
         held = [PaneHeld(pane, 1 << SITE) for pane in panes]
         greeting = Greeting(SITE, self.user.cube.incarnation, state.number)
-        self.edge.receive_ack(with_leaves(head, panes=held, greetings=[greeting]), now_s=now_s)
+        life = self.user.cube.incarnation
+        more = [ExtraHeld(pane, SITE, life, extra) for pane in panes if extra]
+        ack = with_leaves(head, panes=held, extra=more, greetings=[greeting])
+        self.edge.receive_ack(ack, now_s=now_s)
         self.tick(now_s)
 
     def sent(self, query: Query = FULL) -> list[int]:

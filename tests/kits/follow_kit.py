@@ -27,8 +27,8 @@ class Follow:
         given = {"pattern": "*.log", "start": Start.BEGINNING, **self.options}
         return LogFollower(
             self.user.cube.cuts,
+            self.user.glob(self.logs, given.pop("pattern"), given.pop("disk", None)),
             source=SOURCE,
-            directory=self.logs,
             **given,  # type: ignore[arg-type]
         )
 

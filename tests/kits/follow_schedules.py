@@ -41,6 +41,7 @@ from headwater.errors import StoreError
 from headwater.store.cube.cube_schema import CUBE_SCHEMA
 from headwater.store.disk import Disk
 from headwater.store.follow.follow import LogFollower
+from headwater.store.follow.listing import Glob
 from headwater.store.follow.poll import FollowConfig, Poll, Start
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.spool import Spool
@@ -300,12 +301,10 @@ class Schedule:
         self.cuts = CutLog(self.manifest, spool, disk=self.disk)
         self.follower = LogFollower(
             self.cuts,
+            Glob(self.logs, self.pattern, disk=self.disk),
             source=SOURCE,
-            directory=self.logs,
-            pattern=self.pattern,
             start=self.start,
             config=CONFIG,
-            disk=self.disk,
         )
         self.disk.fault_rate = rate
         run, run_many = self.manifest.run, self.manifest.run_many

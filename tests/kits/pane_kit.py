@@ -374,12 +374,7 @@ class SiteDesk:
             case edge_out.MakeUpdates():
                 self.writes.append(output)
                 self.edge.updates_made(self.disk.make_updates(output), now_s=now_s)
-            case (
-                edge_out.Suspended()
-                | edge_out.Over()
-                | edge_out.Outlived()
-                | edge_out.SharesKnown()
-            ):
+            case edge_out.Withdrawn() | edge_out.Outlived() | edge_out.Altered():
                 self.writes.append(output)
             case _:
                 self.writes.append(output)

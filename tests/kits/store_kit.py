@@ -25,6 +25,7 @@ from headwater.root.said.envelope import Envelope, Trigger
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.disk import Disk
+from headwater.store.follow.listing import Glob
 from headwater.store.input.new_cut import NewCut
 from headwater.store.manifest import Manifest
 
@@ -236,6 +237,9 @@ class CubeUser:
     def reopen(self) -> None:
         self.cube.close()
         self.cube = self._open()
+
+    def glob(self, directory: Path, pattern: str, disk: Disk | None = None) -> Glob:
+        return Glob(directory, pattern, disk=disk or self.cube.cuts.disk)
 
     def install(self, query: str = QUERY, **fields: Any) -> None:
         self.cube.write([Remember(query, EdgeRecord(first_pane=0, **fields))])

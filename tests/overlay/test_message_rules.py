@@ -321,7 +321,8 @@ def test_no_more_than_the_allowed_queries_are_installed(overlay):
 
 def held_names(peer) -> set[str]:
     """All names under which a peer keeps something of summaries."""
-    return {*peer._acks._bringers._found, *peer._router._carriers, *peer._carrier.list._net_dists}
+    times = peer._carrier.list._times
+    return {*peer._acks._bringers._found, *peer._router._carriers, *times._net_dists}
 
 
 def test_nothing_is_kept_under_names_that_nobody_knows(world):

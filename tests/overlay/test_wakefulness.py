@@ -272,3 +272,22 @@ def test_a_small_budget_of_dials_goes_round(overlay) -> None:
     world.part("root")
     world.run(20.0 * len(names))
     assert {dial.site for dial in world.of("root", Dial)} == set(names)
+
+
+def test_a_relay_that_is_mostly_asleep_does_not_merge(overlay) -> None:
+    """Those above it do, and nothing is lost."""
+    world = overlay.World("root\n  a\n    b\n      c\n      d")
+    query = world.install()
+    world.run(6.0)
+    for _ in range(6):
+        world.asleep = {"b"}
+        world.run(4.0)
+        world.asleep = set()
+        world.run(0.3)
+    for site in ("c", "d"):
+        world.originate(site, 7, query=query)
+    world.run(10.0)
+    assert world.peers["b"].counts()["unmerged"] == 2
+    sites = set().union(*world.delivered_sites(7))
+    assert {"c", "d"} <= sites
+    world.check_truth()

@@ -20,8 +20,10 @@ from headwater.overlay.messages import (
     AbsenceMessage,
     AckMessage,
     Message,
+    PausesMessage,
     StatesMessage,
     SummaryMessage,
+    TreePause,
 )
 from headwater.overlay.signatures import Signatures
 
@@ -34,6 +36,7 @@ def made_messages(signatures: Signatures) -> Iterator[Message]:
     yield AckMessage(signatures.sign_ack(_full_ack()))
     absence = Absence(QUERY, speaker=2, clock_s=1.5, lost=(3, 9), guests=(4,), age_s=0.5)
     yield AbsenceMessage(signatures.sign_absence(absence))
+    yield PausesMessage((TreePause(QUERY, 0, 1, 448_726_501, 2.0),))
     part = SitePart(ordinal=2, incarnation=1 << 60, updates=((1, 2), (4, 4)), closed_at=2)
     coverage = Coverage(whole=1 << 4, empty=0, tag=7, parts=(part,))
     yield SummaryMessage(

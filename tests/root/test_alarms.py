@@ -202,7 +202,6 @@ def test_of_a_full_book_the_oldest_gives_way_whose_windows_are_over():
     newest = add(full, 40, done_through=25, wall_s=9.0)
     assert newest.number == 0, "it takes the place of pane 10"
     assert [one.first for one in full.of(0, 99)] == [20, 30, 40]
-    assert full.gave_way == 1
 
 
 def test_what_was_raised_again_is_as_young_as_that():

@@ -79,7 +79,7 @@ def test_a_window_is_not_revised_to_less_than_it_had():
     world.run(from_s=60, to_s=120)
     assert world.root.published[0] == before
     text = world.root.root.why(0).text()
-    assert "s0: declined (expired)" in text
+    assert "s0, s1: declined (expired)" in text
 
 
 def test_a_pane_that_a_final_window_shares_is_let_in_again_for_the_others():

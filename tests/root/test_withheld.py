@@ -308,3 +308,25 @@ def test_a_bound_that_is_altered_is_stated_anew_without_a_new_row(size: float, t
     again = envelope.revision
     root.work(now_s=60.0)
     assert root.newest(0).envelope.revision == again
+
+
+def test_at_the_deadline_a_site_of_which_some_pieces_are_in_is_not_called_in() -> None:
+    """The last piece of a flush tells what was kept back: before it nothing is said of that, and
+    the site is named with what it owes."""
+    query = query_with(Finally.BOUNDED)
+    root = asked(query)
+    root.receive(whole(query, 0, 0, [0, 1, 2], of=LIFE), now_s=11.0)
+    for n in (1, 2):
+        piece = part(query, 0, 1, [10 + n], of=LIFE, updates=((n, n),), closed_at=3)
+        root.receive(piece, now_s=11.0 + n)
+    root.work(now_s=20.5)
+    first = root.newest(0).envelope
+    assert (first.covered, first.expected, first.exact, first.final) == (1, 2, False, False)
+    assert [(one.site, one.reason) for one in first.missing] == [
+        ("s1", "1 of 3 updates is awaited: 3")
+    ]
+    last = part(query, 0, 1, [13], of=LIFE, updates=((3, 3),), closed_at=3)
+    root.receive(keeping(last, KEPT), now_s=25.0)
+    root.work(now_s=27.0)
+    second = root.newest(0).envelope
+    assert (second.covered, second.withheld.columns[0].largest) == (2, KEPT.largest)

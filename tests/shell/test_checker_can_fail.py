@@ -17,7 +17,7 @@ from headwater.agent.effects import EffectRunner
 from headwater.agent.input.site_inbox import SiteInbox
 from headwater.agent.threads import done_by
 from headwater.errors import StoreError
-from headwater.store.cube.source_state import SourceState
+from headwater.store.input.source_state import SourceState
 from headwater.store.results.results import ResultsWriter
 from headwater.store.segments import SegmentStore
 

@@ -23,6 +23,25 @@ def test_worlds_with_levels_are_true(seed: int) -> None:
     assert outcome.counts["a coarse window was answered"]
 
 
+WITH_THRESHOLD = (71, 128, 276)
+"""Of those that have a threshold among their levels: before them, between them and behind."""
+
+
+@pytest.mark.parametrize("seed", WITH_THRESHOLD)
+def test_worlds_with_a_threshold_among_levels_are_true(seed: int) -> None:
+    scenario = draw_scenario(seed)
+    assert scenario.levels
+    assert {one.tolerates for one in scenario.levels} == {scenario.first_query.tolerates}
+    outcome = World(scenario).run()
+    assert outcome.is_good, outcome.report()
+    assert outcome.counts["a coarse window was answered"]
+
+
+def test_coarse_windows_state_what_a_threshold_keeps_back() -> None:
+    outcome = World(draw_scenario(276)).run()
+    assert outcome.counts["a coarse window lacks what a threshold keeps back"]
+
+
 def calm(seed: int) -> Scenario:
     """Nothing is wrong but that sites go to levels."""
     scenario = draw_scenario(seed)

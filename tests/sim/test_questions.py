@@ -109,3 +109,16 @@ def test_a_cube_that_reads_what_it_lacks_as_empty_is_found_out(
         given = in_order(*asks(world.roster.home), *loses)
         found.append(World(with_faults(world, given)).run().rule)
     assert "a question has what it states" in found
+
+
+def test_a_cube_that_pins_nothing_reads_what_has_gone_as_empty_and_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between the look of every other question and its reading all goes that may."""
+    monkeypatch.setattr(asked_panes.AskedPanes, "_is_pinned", lambda *_: False)
+    found = []
+    for seed in SEEDS:
+        world = scenario(seed)
+        given = in_order(*asks(world.roster.home))
+        found.append(World(with_faults(world, given)).run().rule)
+    assert "a question has what it states" in found

@@ -16,6 +16,7 @@ SEEDS = 30
 """With them all that should happen sometimes does, but for what is seldom: these are known, while
 any others may miss some by chance (``SEEDS_FOR_SOMETIMES``)."""
 SELDOM = {
+    "a coarse window lacks what a threshold keeps back",
     "a growing state exceeded its limit",
     "a pane expired",
     "a question lacks panes: unknown",
@@ -25,6 +26,7 @@ SELDOM = {
     "a site took an incarnation above a former one",
     "a share was used that had moved",
     "a silent window came to have enough",
+    "a state was split on the way",
     "all of what was drawn was in an answer",
     "an answer had enough before its window ended",
     "an answer was silent",

@@ -10,7 +10,7 @@ from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
-from headwater.sql.admit.admit import SETTINGS
+from headwater.sql.write.write_program import SETTINGS
 
 HOUSE = Path(__file__).resolve().parents[2]
 SOURCE = """

@@ -18,10 +18,12 @@ from prometheus_client.registry import Collector
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.capacity_shown import LinkTold, capacity_metrics, links_told, ways_told
+from headwater.agent.view.degraded_text import degrading_metrics
 from headwater.agent.view.network_shown import budget_metrics, query_metrics
 from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.words.alarm import AlarmKind
 from headwater.algebra.words.remark import RemarkKind
+from headwater.edge.degrade.answering import Requests
 from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.edge.progress import Backlog
 from headwater.net.network import NetworkStats
@@ -54,6 +56,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     guests: int = 0
     asleep_s: float = 0.0
     awake_share: float = 1.0
+    unmerged: int = 0
     troubles: Mapping[str, str] = {}
     clock_off_s: float = 0.0
     clock_steps: int = 0
@@ -67,6 +70,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     withheld_keys: int = 0
     flush_s: float = 0.0
     degrading: Mapping[str, DegradeProgress] = {}
+    requests: Mapping[str, Requests] = {}
     backlogs: Mapping[str, Backlog] = {}
     links_carry: Mapping[str, LinkTold] = {}
     ways_carry: Mapping[str, WayCapacity] = {}
@@ -178,6 +182,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         guests=len(runtime.node.peer.guests()),
         asleep_s=runtime.node.peer.wake.asleep_s,
         awake_share=runtime.node.peer.wake.share(runtime.now_s()),
+        unmerged=runtime.node.peer.counts().get("unmerged", 0),
         troubles=runtime.troubles(),
         clock_off_s=runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
@@ -191,6 +196,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         links_carry=links_told(runtime),
         ways_carry=ways_told(runtime),
         degrading={one.query: one.degrading for one in edges if one.degrading is not None},
+        requests={one.query: one.requests for one in edges if one.requests is not None},
         backlogs={
             one.query: one.backlog for one in runtime.node.edge.progress(now_s=runtime.now_s())
         },
@@ -225,6 +231,11 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_awake_share",
         "Of the last while: budgets of dials, detours and repairs fall with it",
         value=snapshot.awake_share,
+    )
+    yield CounterMetricFamily(
+        "headwater_summaries_unmerged",
+        "Passed on as they came, since this agent was behind",
+        value=snapshot.unmerged,
     )
     stages = CounterMetricFamily(
         "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]
@@ -272,21 +283,6 @@ def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
     yield from (lines, bad, remarks)
 
 
-def _degrading(snapshot: Snapshot) -> Iterator[Metric]:
-    step = GaugeMetricFamily(
-        "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
-    )
-    need = GaugeMetricFamily(
-        "headwater_degrade_need_bytes_per_second",
-        "What the newest panes of a query that may give something up take on the wire",
-        labels=["query"],
-    )
-    for query, told in snapshot.degrading.items():
-        step.add_metric([query], told.step)
-        need.add_metric([query], told.need)
-    yield from (step, need)
-
-
 def _backlogs(snapshot: Snapshot) -> Iterator[Metric]:
     held = GaugeMetricFamily(
         "headwater_backlog_bytes", "Rows that wait to leave the site, in memory", labels=["query"]
@@ -299,11 +295,17 @@ def _backlogs(snapshot: Snapshot) -> Iterator[Metric]:
         "Panes at a coarser level that were made of panes that waited",
         labels=["query"],
     )
+    paused = GaugeMetricFamily(
+        "headwater_paused_panes",
+        "Panes that wait because the root or a relay is short of memory",
+        labels=["query"],
+    )
     for query, told in snapshot.backlogs.items():
+        paused.add_metric([query], told.paused)
         held.add_metric([query], told.bytes)
         waited.add_metric([query], told.waited_s)
         rolled.add_metric([query], told.rolled_up)
-    yield from (held, waited, rolled)
+    yield from (held, waited, rolled, paused)
 
 
 def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
@@ -364,7 +366,7 @@ def _of_the_loop(snapshot: Snapshot) -> Iterator[Metric]:
         "What was left at the close of the newest pane takes the way so long, of the slowest query",
         value=snapshot.flush_s,
     )
-    yield from _degrading(snapshot)
+    yield from degrading_metrics(snapshot.degrading, snapshot.requests)
     yield from _backlogs(snapshot)
     yield CounterMetricFamily(
         "headwater_publications", "Answers published", value=snapshot.publications

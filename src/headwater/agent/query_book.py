@@ -41,6 +41,9 @@ class QueryBook:
         """Where they are others than those of the install."""
         self._levels: dict[str, tuple[str, ...]] = {}
         """By the id of the full query: those that stand for it."""
+        self._early: dict[str, EarlyRows | None] = {}
+        self.early_rows = self._early.get
+        """What keys that leave before the close are chosen by; None: none do, and none did."""
         self._schemas: dict[str, pa.Schema] = {}
         self.schema = self._schemas.get
         """What rows of a query must look like, by its id; None: not known here."""
@@ -54,6 +57,7 @@ class QueryBook:
         self._takers[name] = taker(query.program)
         self._schemas[name] = summary_schema(query.program)
         self._queries[name] = query
+        self._early[name] = self._early_rows(name)
         level = query.stands_for
         if level is not None:
             known = self._levels.get(level.of, ())
@@ -102,6 +106,7 @@ class QueryBook:
     def alter(self, name: str, settings: SettingsBook) -> None:
         """By which settings this site goes, pane by pane."""
         self._settings[name] = settings
+        self._early[name] = self._early_rows(name)
 
     def allowance(self, name: str, pane: int) -> Allowance | None:
         """What this site may keep back of a pane; None: nothing. Of an input that ends there is no
@@ -123,15 +128,22 @@ class QueryBook:
             is_growing=not isinstance(query.program.folding, msgspec.UnsetType),
         )
 
-    def early_rows(self, name: str) -> EarlyRows | None:
-        """What keys that leave before the close are chosen by; None: none do."""
-        query = self._queries.get(name)
-        if query is None or query.round_count == 1 or self.row_limit(name) is not None:
+    def _early_rows(self, name: str) -> EarlyRows | None:
+        """For panes under any of its settings: of a query that has been altered something may have
+        left early under settings that are gone, and its close must know."""
+        query, settings = self._queries.get(name), self._settings.get(name)
+        if query is None or not query.may_send_early:
             return None
+        changes = () if settings is None else settings.changes
+        every = [query, *(one.settings.on(query) for one in changes)]
+        asked = [one for one in every if one.round_count > 1]
+        if (not asked and not changes) or self.row_limit(name) is not None:
+            return None
+        tolerated = (one.tolerates.columns for one in asked if one.tolerates is not None)
+        largest = {one.partial for columns in tolerated for one in columns if one.is_largest}
+        measures = dict.fromkeys(name for one in asked for name in one.early_measures)
         keys = tuple(key.name for key in query.program.keys)
-        tolerated = () if query.tolerates is None else query.tolerates.columns
-        largest = tuple(one.partial for one in tolerated if one.is_largest)
-        return EarlyRows(keys, query.early_measures, largest)
+        return EarlyRows(keys, tuple(measures), tuple(sorted(largest)), is_asked=bool(asked))
 
     def levels(self, name: str) -> tuple[LevelGrid, ...]:
         """Which others get rows of this query's batches."""

@@ -29,6 +29,7 @@ from headwater.agent.agent_spark import AgentSpark
 from headwater.agent.answers.answer_runner import AnswerRunner, LeftOuts
 from headwater.agent.answers.answers_shell import AnswersShell
 from headwater.agent.asking.asked_results import forget_answers
+from headwater.agent.asking.log_questions import LogQuestions
 from headwater.agent.asking.question_ends import QuestionEnds
 from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.budget_book import BudgetBook
@@ -171,9 +172,20 @@ class SiteRuntime:
             settings.ask,
             spark=None if host is None else CubeSpark(host.spark),
             live=lambda query_id: query_id in self.node.peer.live_queries(),
+            listed_bytes=self.feeder.listed_bytes,
             told=lambda found: self._tell(self.node.asked, found),
             note=lambda kind, text: self.note("ask", kind, text),
             now_s=now_s,
+        )
+        self._log_questions = LogQuestions(
+            stores.cube,
+            settings.ask,
+            self.questions.turns,
+            begin=lambda query, is_new: self.feeder.install(query, is_new=is_new),
+            withdraw=self.feeder.withdraw,
+            listed_bytes=self.feeder.listed_bytes,
+            told=lambda found: self._tell(self.node.asked, found),
+            note=lambda kind, text: self.note("ask", kind, text),
         )
         self.question_ends = QuestionEnds(site)
         writer = self._threads.writer
@@ -182,6 +194,7 @@ class SiteRuntime:
             stores,
             self.feeder,
             self.questions,
+            self._log_questions,
             writer=writer,
             now_s=now_s,
             note=self.note,
@@ -315,6 +328,7 @@ class SiteRuntime:
     async def rest(self) -> None:
         """Nothing of its own accord any more."""
         await self.questions.stop()
+        await self._log_questions.stop()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

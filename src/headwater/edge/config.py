@@ -82,6 +82,9 @@ class EdgeConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Keys leave before the close only as far as the flush after it would take longer than this."""
     early_keys_min: int = 100
     """No fewer leave in one update while more wait: ten cost 50 bytes each, a hundred cost 24."""
+    flush_piece_s: float = 1.5
+    """Under an error or a staleness a flush that takes the way for longer leaves in pieces that
+    take about so long, what matters most first."""
     top_hold_s: float = 60.0
     """For so long after the close the root may ask for further groups of a pane of which the
     largest alone were sent; it is not sealed before."""

@@ -14,14 +14,17 @@ from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
 from headwater.algebra.far_times import LONG_AGO_S, NEVER_DUE_S
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.pause import PauseHeard
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import REFUSED, RUNNING, Reason, SiteState, Unread
 from headwater.edge.acks.apply_ack import CarriersOf, apply_ack
 from headwater.edge.closing.clock_watch import ClockWatch
 from headwater.edge.closing.closing import SourceClock
+from headwater.edge.closing.end import end_by_command
 from headwater.edge.config import EdgeConfig
 from headwater.edge.levels import choose_levels, know_levels, wake_deferred
 from headwater.edge.outbox.early.site_keys import SiteKeys
+from headwater.edge.outbox.hold_back import hold_back
 from headwater.edge.outbox.outbox import Outbox
 from headwater.edge.outbox.sending import Room, join_states, sends_of
 from headwater.edge.outputs import Forget, Output, Report, Send, UpdatesMade
@@ -135,19 +138,21 @@ class Edge:
         """Settings that were commanded for a query: by which it goes here from now on; None: by
         the same as before."""
         edge = self._to_change(query_id)
-        return None if edge is None else edge.state.alter(settings)
+        if edge is None:
+            return None
+        book = edge.state.alter(settings)
+        end_by_command(edge.state, settings.end_pane)
+        return book
 
     def has_kept(self, query_id: str) -> bool:
         """The cube has a record of it, from a former process."""
         return query_id in self._kept
 
     def read_from(self, query_id: str, *, at_s: float) -> None:
-        """Every batch has this query, and its source is followed, from this time on.
-
-        Between hearing of a query and reading for it there is a gap, short or (on a busy machine)
-        long. Panes that begin in the gap are declined: they would be closed with records missing.
-        Called before the first report of the source, and before anything of the query is told.
-        """
+        """Every batch has this query, and its source is followed, from this time on. Before that
+        there is a gap, short or (on a busy machine) long. Panes that begin in it are declined: they
+        would be closed with records missing. Called before the first report of the source, and
+        before anything of the query is told."""
         if (edge := self._to_change(query_id)) is not None:
             edge.beginning.read_from(at_s)
 
@@ -158,11 +163,9 @@ class Edge:
             edge.beginning.read_past(is_read)
 
     def begin_late(self, query_id: str, *, at_s: float) -> None:
-        """A query that wants the past came to a reading of it that has begun without it.
-
-        What was read is not read again for it, so the panes up to then are declined instead of
-        being answered short. Called as ``read_from`` is.
-        """
+        """A query that wants the past came to a reading of it that has begun without it. What was
+        read is not read again for it, so the panes up to then are declined instead of being
+        answered short. Called as ``read_from`` is."""
         if (edge := self._to_change(query_id)) is not None:
             edge.beginning.begin_late(at_s)
 
@@ -283,6 +286,12 @@ class Edge:
             if edge.state.is_level:
                 wake_deferred(edge, self._edges.values())
 
+    def hear_pause(self, heard: PauseHeard, *, now_s: float) -> None:
+        """A relay above this site has said which panes it takes."""
+        edge = self._to_change(heard.query)
+        if edge is not None and edge.state.pause.hear_relay(heard, now_s=now_s):
+            edge.state.hear(News.WORK)
+
     def sent(self, query_id: str, pane: int, updates: Ranges, *, now_s: float) -> None:
         """They were handed to the overlay this moment, after loading: their life begins now."""
         edge = self._to_change(query_id)
@@ -290,11 +299,9 @@ class Edge:
             edge.state.book.sent(pane, updates, now_s=now_s)
 
     def rows_gone(self, query_id: str, pane: int, reason: Reason = Reason.EXPIRED) -> None:
-        """The cube will never give the rows of this pane again: it is declined, not promised.
-
-        Rows that can't be read *now* are another matter: they count as lost on the way, and the
-        acknowledgement asks for them again.
-        """
+        """The cube will never give the rows of this pane again: it is declined, not promised. Rows
+        that can't be read *now* are another matter: they count as lost on the way, and the
+        acknowledgement asks for them again."""
         edge = self._to_change(query_id)
         if edge is not None:
             self._outputs += edge.state.expire([pane], reason)
@@ -314,14 +321,14 @@ class Edge:
         """Writes first, so that all of a tick can be one transaction; then what is said.
         ``awake_share``: of the time, for which this agent was awake. ``capacity``: what the way
         to a query's root carries."""
-        self._due_s = None
-        # What is short goes first: nothing overtakes a message that has begun to leave.
+        self._due_s = None  # what is short goes first: nothing overtakes what has begun to leave
         edges = sorted(self._edges.values(), key=lambda edge: edge.state.book.typical_bytes)
         left, states = Room(room), [edge.state for edge in edges]
         told: list[SiteState] = []
         self._outputs += choose_levels(edges, now_s=now_s)
         self.shedding.forget_what_is_over(now_s=now_s)
         for edge, state in zip(edges, states, strict=True):
+            self._outputs += hold_back(state, now_s=now_s)
             state.book.age_fresh(now_s - edge.early.live_s())
             clock = self._clocks.get(state.query.source_name) or SourceClock()
             past = self._clocks.get(state.record.past)
@@ -357,7 +364,6 @@ class Edge:
         return self._due_s
 
     def _to_change(self, query_id: str) -> QueryEdge | None:
-        """The edge of a query, for whoever is about to change it."""
         self._due_s = None
         return self._edges.get(query_id)
 
@@ -379,13 +385,12 @@ class Edge:
         return query_id in self._edges and self._edges[query_id].state.record.is_running
 
     def is_taken(self, query_id: str) -> bool:
-        """It is known and admitted, though it may be suspended or at its end: what it has may still
-        have to be sent."""
+        """It is known and admitted, though it may be suspended, or at its end and yet to send."""
         return query_id in self._edges and self._edges[query_id].state.record.status != REFUSED
 
     def in_the_way_of(self, query: Query) -> Query | None:
         """One that runs here over a source of the same name and of other records. A source is read
-        once for all its queries, by its name, so the first one speaks for all of that name."""
+        once for all its queries, so the first one speaks for all of that name."""
         others = (edge.state for edge in self._of_source(query.source_name))
         other = next((one.query for one in others if one.record.is_running), query)
         return None if other.reads_as(query) else other

@@ -21,6 +21,9 @@ from headwater.edge.record import EdgeRecord
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 
+PIECES_MAX = 8
+"""Of a pane's flush (``MakeUpdates.piece_bytes``): members and relays pay for each update."""
+
 
 class Raised(msgspec.Struct, frozen=True):
     """How far the bound of a query's threshold is raised, for panes that are closed now."""
@@ -70,6 +73,10 @@ class MakeUpdates(msgspec.Struct, frozen=True):
     answers: tuple[TopAnswer, ...] = ()
     """Of these panes what the root asks for is sent, and the rest stays; where they have late rows,
     all of it goes with them."""
+
+    piece_bytes: int = 0
+    """Where a deadline may cut the flush off: what matters most goes first, in pieces of about so
+    many bytes of rows; 0: in updates as large as they may be."""
 
     def answer_of(self, pane: int) -> TopAnswer | None:
         return next((one for one in self.answers if one.asked.pane == pane), None)
@@ -189,15 +196,9 @@ class Forget(msgspec.Struct, frozen=True):
     query: str
 
 
-class Suspended(msgspec.Struct, frozen=True):
-    """The query failed too often: its site part is not to be run here any more."""
-
-    query: str
-    message: str
-
-
-class Over(msgspec.Struct, frozen=True):
-    """The query's extent is over here, and sealed: its site part is not to be run any more."""
+class Withdrawn(msgspec.Struct, frozen=True):
+    """The query was removed, refused or suspended, or its extent is over here, and sealed: its site
+    part is not to be run any more."""
 
     query: str
 
@@ -227,8 +228,9 @@ class Report(msgspec.Struct, frozen=True):
     states: tuple[SiteState, ...]
 
 
-class SharesKnown(msgspec.Struct, frozen=True):
-    """What the site keeps back from now on goes by these: its shares are among them."""
+class Altered(msgspec.Struct, frozen=True):
+    """By which settings and shares this site goes, pane by pane: what it makes after this goes by
+    them."""
 
     query: str
     settings: SettingsBook
@@ -251,11 +253,10 @@ Output = (
     | MarkUnacked
     | Expire
     | Forget
-    | Suspended
-    | Over
+    | Withdrawn
     | Send
     | Report
-    | SharesKnown
+    | Altered
     | Outlived
     | Notice
 )

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.edge.degrade.answering import Requests
 from headwater.edge.degrade.degrading import DegradeProgress, progress_of
 from headwater.edge.degrade.roll_up import oldest_waited_s, waiting_bytes
+from headwater.edge.outbox.hold_back import held_panes
 from headwater.edge.record import EdgeRecord
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ class Backlog(msgspec.Struct, frozen=True):
     """These do, when all else is through; else they are declined when the level has been made."""
     rolled_up: int = 0
     """Panes of levels that were made of it, in this life."""
+    paused: int = 0
+    """Of ``panes``: held back, for the root or a relay is short of memory."""
 
 
 class EdgeProgress(msgspec.Struct, frozen=True):
@@ -49,6 +53,8 @@ class EdgeProgress(msgspec.Struct, frozen=True):
     degrading: DegradeProgress | None = None
     """None: it gives up nothing, whatever comes."""
     backlog: Backlog = Backlog()
+    requests: Requests | None = None
+    """None: the root has asked for none."""
 
 
 def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgeProgress:
@@ -71,5 +77,7 @@ def progress_of_query(edge: QueryEdge, *, now_s: float | None = None) -> EdgePro
             ranges.count(state.record.deferred),
             not edge.levels.stay,
             edge.levels.roll_ups.count,
+            held_panes(state),
         ),
+        None if edge.answering is None else edge.answering.requests,
     )

@@ -39,18 +39,11 @@ from headwater.edge.levels import Levels
 from headwater.edge.outbox.early.site_keys import SiteKeys
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
-from headwater.edge.outputs import (
-    Expire,
-    MakeUpdates,
-    Over,
-    Remember,
-    Suspended,
-    TopAnswer,
-    UpdatesMade,
-)
+from headwater.edge.outputs import Expire, MakeUpdates, Remember, TopAnswer, UpdatesMade, Withdrawn
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.shedding.pane_estimate import PaneEstimate
 from headwater.edge.shedding.shed_panes import is_given_up, shed_within
+from headwater.plan.notice import Notice
 
 MESSAGE_CHARS_MAX = 500
 """Of why a pane is declined, as much as a site tells."""
@@ -59,7 +52,7 @@ EMPTY_RUN_MIN = 8
 EMPTY_RUN_ALWAYS = 64
 """Runs this long go there also when the state is full: they are too many to send."""
 
-Write = MakeUpdates | Remember | Expire | Suspended | Over
+Write = MakeUpdates | Remember | Expire | Withdrawn | Notice
 
 
 class QueryEdge:
@@ -158,6 +151,8 @@ class QueryEdge:
         state.number(now_s=now_s)
         news = state.take_news()
         if panes:
+            are_due = are_due and not any(map(state.pause.holds, panes))
+            are_due = are_due and not self.early.piece_bytes  # pieces leave one by one, into room
             self._are_updates_sent = are_due and state.is_live and has_room(state.id)
             writes.append(self._make(panes, answers))
         elif news >= News.RECORD:
@@ -169,6 +164,7 @@ class QueryEdge:
 
     def _make(self, panes: list[int], answers: tuple[TopAnswer, ...]) -> MakeUpdates:
         state, degrading = self.state, self.degrading
+        full = self.full or self
         if self.answering is not None:
             self.answering.begin(answers)
         return MakeUpdates(
@@ -176,10 +172,11 @@ class QueryEdge:
             tuple(panes),
             state.record,
             self._are_updates_sent,
-            is_measured=bool(degrading) or (self.full is not None and bool(self.full.degrading)),
-            raised=degrading.raised() if degrading else None,
+            is_measured=bool(full.degrading),
+            raised=full.degrading.raised(full.levels.told) if full.degrading else None,
             sends_largest=bool(degrading) and degrading.sends_largest,
             answers=answers,
+            piece_bytes=self.early.piece_bytes,
         )
 
     def next_deadline_s(self) -> float:
@@ -192,6 +189,7 @@ class QueryEdge:
             state.telling.next_deadline_s(state.record),
             NEVER_DUE_S if book.making else late_s,
             book.next_expiry_s() + self._retention_s,
+            state.pause.next_lapse_s(),
         )
 
     # Closing
@@ -519,7 +517,7 @@ class QueryEdge:
         if is_more:
             state.hear(News.WORD)
 
-    def _tell_end(self) -> Iterator[Suspended | Over]:
+    def _tell_end(self) -> Iterator[Withdrawn | Notice]:
         """Its site part is not to be run any more: it was suspended, or all that its extent has is
         sealed."""
         record = self.state.record
@@ -527,10 +525,12 @@ class QueryEdge:
             return
         if record.status == SUSPENDED:
             self._is_end_told = True
-            yield Suspended(self.state.id, record.message)
+            yield Withdrawn(self.state.id)
+            yield Notice("edge", "suspended", f"{self.state.id}: {record.message}")
         elif record.ended and record.end_pane is not None:
             self._is_end_told = True
-            yield Over(self.state.id)
+            yield Withdrawn(self.state.id)
+            yield Notice("edge", "extent is over", self.state.id)
 
     def _expire(self, *, now_s: float) -> list[Expire]:
         """Panes that nobody acknowledged in time are declined and dropped, in one step."""

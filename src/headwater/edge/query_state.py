@@ -27,6 +27,7 @@ from headwater.edge.closing.reached import Reached
 from headwater.edge.closing.root_time import RootTime
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outbox.pane_book import PaneBook
+from headwater.edge.outbox.pause_book import PauseBook
 from headwater.edge.outputs import Expire
 from headwater.edge.record import EdgeRecord
 from headwater.edge.words.close_words import CloseWords
@@ -88,6 +89,7 @@ class QueryState:
         """It stands for another query, and has the panes that it takes alone."""
         self.unwanted = IntervalSet()
         """Those that no window wants any more."""
+        self.pause = PauseBook()
 
     # The door
 
@@ -370,6 +372,7 @@ class QueryState:
         if record is not self.record:
             self.put(record, News.RECORD)
             self.closes.numbered(record.state_number)
+            self.pause.told_from = self.pause.held_from
 
     def snapshot(self) -> SiteState:
         record, telling, closes = self.record, self.telling, self.closes
@@ -385,6 +388,7 @@ class QueryState:
             remarks=telling.remarks,
             flush_level=telling.flush_level,
             is_clock_unconfirmed=self.time.is_unconfirmed,
+            paused_from=self.pause.told_from,
             digests=closes.digests(lowest, telling.incarnation, self._closes_of),
             closes=closes.answers(lowest, self._closes_of, open_from=open_from),
         )

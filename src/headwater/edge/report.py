@@ -22,6 +22,8 @@ class PaneKeys(msgspec.Struct, frozen=True, eq=False):
     """How many each key had."""
     row_bytes: int
     """About what a row takes."""
+    measures: tuple[str, ...] = ()
+    """By name; none: those that the query was installed with."""
 
     def parts(self, keys_max: int) -> Iterator[PaneKeys]:
         """The same, so many keys at a time."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.sets.ranges import Ranges
-from headwater.algebra.words.remark import Remark, RemarkKind
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.site_state import RUNNING, Declined
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News
@@ -24,10 +24,8 @@ class Asked(msgspec.Struct, frozen=True):
     """(pane, rows), of those that have any."""
     declined: tuple[Declined, ...] = ()
     damaged: Ranges = ()
-    as_of: str = ""
-    """In words: from which panes, closed through when."""
-    open_text: str = ""
-    """In words: what of open panes is in it; empty: nothing."""
+    as_of: SiteAsOf | None = None
+    """As of when its panes are; None: nothing, or a former life has told it."""
     refused: str = ""
     """In words, why nothing of it is answered here; empty: it is."""
 
@@ -44,10 +42,7 @@ def take_asked(edge: QueryEdge | None, found: Asked) -> list[BatchReport]:
         state.decline(one.first, one.last, one.reason)
     for first, last in found.damaged:
         state.damage(first, last)
-    told = {RemarkKind.AS_OF: found.as_of, RemarkKind.OPEN: found.open_text}
-    remarks = tuple(Remark.of(kind, text) for kind, text in told.items() if text)
-    if remarks:
-        state.telling.tell_remarks(remarks)
-        state.hear(News.WORD)
+    if found.as_of is not None:
+        state.change(News.WORD, as_of=found.as_of)
     batch = QueryBatch(found.question, found.panes)
     return [BatchReport(state.query.source_name, (batch,), ended=True)]

@@ -4,4 +4,6 @@ Pure decisions over a bounded sample of lines: which format it is, where values 
 types they have, and what places a record in time. Whatever is a guess is said as a doubt, in words.
 Files are opened, expanded and held against Spark's own parser elsewhere. Open
 ``infer_source`` first.
+
+It may touch ``reading``, ``plan`` and ``algebra``.
 """

@@ -4,7 +4,7 @@ A pattern is believed where it reads every value of a column and each is a day t
 two do (``03/04/2026`` is in March or in April), the more usual one is taken and the doubt is said.
 
 >>> find_format(["01/May/2026:14:00:00 +0200"])
-TimeFormat(pattern='dd/MMM/yyyy:HH:mm:ss Z', doubt='', has_zone=True)
+TimeFormat(pattern='dd/MMM/yyyy:HH:mm:ss Z', doubt='')
 >>> find_format(["2026-05-01T12:00:00Z"]).pattern, find_format(["soon"])
 ('', None)
 """
@@ -98,8 +98,6 @@ class TimeFormat(msgspec.Struct, frozen=True):
     pattern: str
     """Spark's; empty: ISO 8601, which needs none."""
     doubt: str = ""
-    has_zone: bool = False
-    """Each value says its own zone or offset."""
 
 
 def find_format(values: Sequence[str], *, share: float = 1.0) -> TimeFormat | None:
@@ -112,7 +110,7 @@ def find_format(values: Sequence[str], *, share: float = 1.0) -> TimeFormat | No
         return None
     times = [value for value in values if is_iso_time(value)]
     if times and len(times) >= least:
-        return TimeFormat("", has_zone=all(_iso_zone(value) for value in times))
+        return TimeFormat("")
     if sum(_COMMA.fullmatch(value) is not None for value in values) >= least:
         letter = "'T'" if "T" in values[0] else " "
         return TimeFormat(f"yyyy-MM-dd{letter}HH:mm:ss,SSS")
@@ -217,7 +215,7 @@ def _chosen(patterns: Sequence[str]) -> TimeFormat | None:
             f"could be {first} or {other}: no value tells the day from the month; taken with the "
             f"{what} first"
         )
-    return TimeFormat(first, doubt, _has_zone(first))
+    return TimeFormat(first, doubt)
 
 
 def _is_other_order(first: str, second: str) -> bool:
@@ -226,10 +224,6 @@ def _is_other_order(first: str, second: str) -> bool:
     if "MM" not in first:
         swapped = first.replace("M", "\0", 1).replace("d", "M", 1).replace("\0", "d", 1)
     return second == swapped and swapped != first and "MMM" not in first
-
-
-def _has_zone(pattern: str) -> bool:
-    return pattern.endswith(("Z", "X", "z"))
 
 
 def _reads(pattern: str, values: Sequence[str]) -> int:
@@ -269,11 +263,6 @@ def _us_of(found: dict[str, str | None]) -> int | None:
     year = found.get("year") or f"{THIS_CENTURY}{found['short_year']}"
     day = f"{year}-{number:02d}-{int(found.get('day') or 0):02d}"
     return timestamp_us(f"{day} {time}.{fraction}{_offset(found.get('zone') or '')}")
-
-
-def _iso_zone(text: str) -> bool:
-    match = _ISO.fullmatch(text)
-    return match is not None and bool(match[4])
 
 
 def _seconds(time: str | None) -> str:

@@ -154,10 +154,6 @@ class LinkStats(msgspec.Struct, frozen=True):
     """The kernel's smoothed round trip on the bulk connection, queueing included."""
     rtt_min_s: float | None = None
     delivery_bytes_per_s: float | None = None
-    is_limited_by_us: bool | None = None
-    """That rate was measured while we had no more to send."""
-    drain_bytes_per_s: float | None = None
-    """How fast its queue has emptied lately."""
     sent_by: dict[str, int] = {}
     """Of ``sent_bytes``, by class."""
     budget: BudgetStats = NO_BUDGET

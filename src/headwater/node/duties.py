@@ -170,7 +170,9 @@ class Duties:
         changes, last = list[Numbered](), install.settings.first
         for alter in install.alters:
             settings = alter.settings
-            if self._refuses(install.query, alter, duty):
+            if settings.is_end:  # as a removal, which no policy here keeps from holding
+                settings = msgspec.structs.replace(last, is_end=True)
+            elif self._refuses(install.query, alter, duty):
                 if duty is not Duty.ANSWER:
                     continue
                 settings = msgspec.structs.replace(last, tolerance=settings.tolerance)

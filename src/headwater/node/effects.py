@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from headwater.edge.outputs import (
+    Altered,
     Expire,
     Forget,
     MakeEarly,
@@ -30,12 +31,12 @@ from headwater.edge.outputs import (
     MarkUnacked,
     Remember,
     RollUp,
+    Withdrawn,
 )
 from headwater.edge.outputs import Send as LoadAndSend
 from headwater.overlay.outputs import CommandAccepted as KeepCommand
 from headwater.overlay.outputs import CountsLearned as KeepCounts
 from headwater.overlay.outputs import Dial, Hangup, Transmit
-from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.notice import Notice
 from headwater.plan.query import Query
 from headwater.root.outputs import (
@@ -61,19 +62,6 @@ class Installed(msgspec.Struct, frozen=True):
     query: Query
     is_new: bool = True
     """False: it was here before a restart, and is read from where it was."""
-
-
-class Altered(msgspec.Struct, frozen=True):
-    """By which settings this site goes, pane by pane: what it makes after this goes by them."""
-
-    query: str
-    settings: SettingsBook
-
-
-class Withdrawn(msgspec.Struct, frozen=True):
-    """This site no longer runs the query (removed, refused or suspended)."""
-
-    query: str
 
 
 class AnswersBegun(msgspec.Struct, frozen=True):

@@ -4,14 +4,14 @@ order in which it was said."""
 from __future__ import annotations
 
 from headwater.algebra.summary import Rows, Summary
+from headwater.algebra.words.pause import PauseHeard
 from headwater.edge import outputs as edge_out
 from headwater.edge.edge import Edge
 from headwater.node.duties import Duties
-from headwater.node.effects import Altered, Effect, LiveAnew, LoadAndSend, Withdrawn
+from headwater.node.effects import Effect, LiveAnew, LoadAndSend
 from headwater.overlay import outputs as peer_out
 from headwater.overlay.peer import Peer
 from headwater.plan.command import Install, Remove
-from headwater.plan.notice import Notice
 from headwater.root import outputs as root_out
 
 ROUNDS_MAX = 1_000
@@ -81,6 +81,8 @@ class Exchange:
                     root.receive_absence(absence, now_s=now_s)
             case peer_out.AckDelivered(ack):
                 self._edge.receive_ack(ack, now_s=now_s)
+            case PauseHeard():
+                self._edge.hear_pause(output, now_s=now_s)
             case peer_out.CommandAccepted(command, _):
                 self._effects.append(output)
                 if isinstance(command, Install):
@@ -101,14 +103,6 @@ class Exchange:
             case edge_out.Report(states):
                 self._peer_is_told = True
                 self._peer.report(states, now_s=now_s)
-            case edge_out.Suspended(query_id, message):
-                self._effects.append(Withdrawn(query_id))
-                self._effects.append(Notice("edge", "suspended", f"{query_id}: {message}"))
-            case edge_out.Over(query_id):
-                self._effects.append(Withdrawn(query_id))
-                self._effects.append(Notice("edge", "extent is over", query_id))
-            case edge_out.SharesKnown(query_id, settings):
-                self._effects.append(Altered(query_id, settings))
             case edge_out.Outlived(incarnation):
                 if incarnation > self.incarnation:
                     self.incarnation = incarnation

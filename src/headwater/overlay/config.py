@@ -55,6 +55,9 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Entries of the time-space list, over all queries; beyond, the oldest leaves early."""
     bytes_max: int = 256 * MEBIBYTE
     """Bytes of rows in the time-space list; beyond, the oldest leaves early."""
+    pause_bytes_max: int = 128 * MEBIBYTE
+    """Bytes in the time-space list beyond which sites below are asked to wait with the youngest
+    panes; well below ``bytes_max``, for what is under way comes all the same."""
     merged_bytes_max: int = 32 * MEBIBYTE
     """Rows that one entry gathers; a further summary begins another one. What leaves as one must
     fit into one message, which may unpack to 64 MiB."""
@@ -105,6 +108,8 @@ class OverlayConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     about this time."""
     budget_share_min: float = 0.1
     """What stays of a budget, however busy the machine is: whoever is cut off must get back."""
+    unmerged_below_share: float = 0.5
+    """A peer that was awake for less of the last while passes summaries on unmerged."""
     dials_per_s_max: float = 10.0
     """Dials of neighbours, in the long run. The pauses of each neighbour spread them; this is for
     when all are lost at once, again and again."""

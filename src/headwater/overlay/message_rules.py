@@ -6,7 +6,8 @@ and signs are looked at before anything is computed from them.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
+from itertools import chain
 
 from headwater.algebra.coordinate import problem_with_coordinate
 from headwater.algebra.coverage import COVERAGE_GROUPS_MAX
@@ -14,6 +15,7 @@ from headwater.algebra.incarnation import INCARNATION_MAX
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.route import TREES_MAX, Route, problem_with_route
 from headwater.algebra.rows.places import problem_with_places
+from headwater.algebra.sets import bitset
 from headwater.algebra.summary import STATE_PANES_MAX, Lane, Summary
 from headwater.algebra.windows.sessions import problem_with_times
 from headwater.algebra.words.absence import LOST_MAX, Absence
@@ -21,7 +23,7 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import FOREVER, SiteState
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.lie_book import LieKind, Untrue
-from headwater.overlay.messages import CommandsKnown, Heartbeat
+from headwater.overlay.messages import CommandsKnown, Heartbeat, TreePause
 from headwater.overlay.roster_index import RosterIndex
 from headwater.overlay.signatures import Signatures
 from headwater.overlay.ways.root_pulses import PULSES_MAX
@@ -173,8 +175,7 @@ def problem_with_state(
 def problem_with_absence(
     absence: Absence, route: Route, *, roster: RosterIndex, signatures: Signatures
 ) -> str | None:
-    """Any member may say of its own links whom it has lost; what a root makes of it depends on
-    whose parent it is."""
+    """Whether it can be, and is signed; whose parent its speaker is, is asked apart."""
     name = roster.name_of.get(absence.speaker)
     if name is None:
         return f"absence by ordinal {absence.speaker}: not of the roster"
@@ -189,6 +190,27 @@ def problem_with_absence(
     return problem
 
 
+def problem_with_lost(
+    absence: Absence, live: Mapping[str, LiveQuery], *, roster: RosterIndex
+) -> str | None:
+    """Only a parent knows that a site is lost, so of any other the whole word counts for nothing,
+    the guests that it names among it. It speaks for all queries of one root, by all plans that are
+    still carried here; one of a plan that is not known here yet comes again with a heartbeat."""
+    named = live.get(absence.query)
+    if named is None or not absence.lost:
+        return None
+    below, lost = bitset.EMPTY, bitset.of(absence.lost)
+    of_root = (query for query in live.values() if query.root == named.root)
+    for query in chain((named,), of_root):
+        trees = (tree for one in query.tree_sets for tree in one.trees)
+        below |= bitset.of(n for tree in trees for n in tree.children.get(absence.speaker, ()))
+        if not lost & ~below:
+            return None
+    speaker = roster.name_of[absence.speaker]
+    strange = next(bitset.members(lost & ~below))
+    return f"absence by {speaker}: it is no parent of {roster.name_of[strange]}, which it has lost"
+
+
 def problem_with_ack(
     ack: Acknowledgement, sender: str, query: LiveQuery, carriers: Container[str]
 ) -> str | None:
@@ -201,6 +223,15 @@ def problem_with_ack(
         return f"acknowledgement of {ack.query}: age {ack.age_s} s, late by {ack.late_s} s"
     if ack.clock_s is not None and not abs(ack.clock_s) < TIME_MAX_S:
         return f"acknowledgement of {ack.query}: a root's clock that no clock shows"
+    return None
+
+
+def problem_with_pause(pause: TreePause, sender: str, query: LiveQuery) -> str | None:
+    """A relay asks those below it to wait, on its own tree, and nobody else does: from any other it
+    could go round in a ring."""
+    place = query.place_on(pause.plan_version, pause.tree)
+    if place is None or place.parent != sender:
+        return f"pause of {query.id} from {sender}: it is not above us on tree {pause.tree}"
     return None
 
 

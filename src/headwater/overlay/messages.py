@@ -7,15 +7,18 @@ mean. ``Message`` is the union of all of them, told apart by their tag.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
+from headwater.algebra.bounds import Name, Number, Pane
 from headwater.algebra.coordinate import Coordinate
-from headwater.algebra.route import START, Route
+from headwater.algebra.route import START, TREES_MAX, Route
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.pause import PERIOD_S_MAX
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.ways.root_pulses import RootPulse
 from headwater.plan.command import Alter, Count, Install, Remove
@@ -79,6 +82,28 @@ class AbsenceMessage(msgspec.Struct, frozen=True, tag=True):
     absence: Absence
     route: Route = START
     plan_version: int = 0
+
+
+PAUSES_MAX = 256
+"""In one message; of more, the others are told with the next heartbeats."""
+
+
+class TreePause(msgspec.Struct, frozen=True, array_like=True):
+    """The youngest pane of a query that the sender takes, from those below it on one tree."""
+
+    query: Name
+    plan_version: Number
+    tree: Annotated[int, Meta(ge=0, lt=TREES_MAX)]
+    youngest: Pane
+    """``FOREVER``: it takes all again."""
+    period_s: Annotated[float, Meta(ge=0.0, le=PERIOD_S_MAX)]
+    """It is said again so soon."""
+
+
+class PausesMessage(msgspec.Struct, frozen=True, tag=True):
+    """From a relay to a child, with a heartbeat, while any pause lasts."""
+
+    pauses: Annotated[tuple[TreePause, ...], Meta(max_length=PAUSES_MAX)]
 
 
 class AckMessage(msgspec.Struct, frozen=True, tag=True):
@@ -145,6 +170,7 @@ Message = (
     | SummaryMessage
     | StatesMessage
     | AbsenceMessage
+    | PausesMessage
     | AckMessage
     | CommandMessage
     | AlterMessage

@@ -7,6 +7,7 @@ import msgspec
 from headwater.algebra.summary import Summary
 from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.acknowledgement import Acknowledgement
+from headwater.algebra.words.pause import PauseHeard
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.messages import Message
 from headwater.plan.command import Command, Count
@@ -93,6 +94,7 @@ Output = (
     | StatesDelivered
     | AbsenceDelivered
     | AckDelivered
+    | PauseHeard
     | CommandAccepted
     | CountsLearned
     | Notice

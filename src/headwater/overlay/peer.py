@@ -29,6 +29,7 @@ from headwater.overlay.carry.absence_relay import AbsenceRelay
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.carrier import Carrier
+from headwater.overlay.carry.pause_relay import PauseRelay
 from headwater.overlay.carry.state_relay import StateRelay
 from headwater.overlay.clocks.clock_proof import ClockBounds
 from headwater.overlay.clocks.root_clock import RootClock
@@ -56,6 +57,7 @@ from headwater.overlay.messages import (
     CoordinatesMessage,
     Heartbeat,
     Message,
+    PausesMessage,
     StatesMessage,
     StreamMarker,
     SummaryMessage,
@@ -137,6 +139,7 @@ class Peer:
             reconciliation=reconciliation,
             bringers=bringers,
             on_over=lambda query_id: self._carrier.let_go(query_id),
+            on_pause=lambda query_id, now_s: self._pauses.hear_root(query_id, now_s=now_s),
         )
         self._carrier = Carrier(
             here,
@@ -146,6 +149,10 @@ class Peer:
             reconciliation=reconciliation,
             bringers=bringers,
             is_over=self._acks.is_over,
+            is_still=lambda query_id, now_s: self._pauses.is_still(query_id, now_s=now_s),
+        )
+        self._pauses = PauseRelay(
+            here, router=self._router, neighbours=near, held=self._carrier.list
         )
         self._states = StateRelay(here, router=self._router, bringers=bringers)
         self._absences = AbsenceRelay(
@@ -159,6 +166,7 @@ class Peer:
             SummaryMessage: self._carrier.receive,
             StatesMessage: self._states.receive,
             AbsenceMessage: self._absences.receive,
+            PausesMessage: self._pauses.receive,
             AckMessage: self._acks.receive,
             CommandMessage: self._commands.receive,
             AlterMessage: self._commands.alterations.receive,
@@ -242,6 +250,7 @@ class Peer:
             self._look(now_s=now_s)
             neighbours.beat(self._beat_content(now_s), now_s=now_s)
             self._absences.say(now_s=now_s)
+            self._pauses.say(period_s=neighbours.every_s, now_s=now_s)
             self._coordinates.tick(now_s=now_s)
         elif has_silenced or self._paths.next_deadline_s() <= now_s:
             self._look_and_tell(now_s=now_s)
@@ -554,4 +563,5 @@ class Peer:
         self._carrier.discard_query(query_id)
         self._states.batch.take(query_id)
         self._acks.discard_query(query_id)
+        self._pauses.discard_query(query_id)
         self.shares.forget(query_id)

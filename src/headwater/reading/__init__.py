@@ -2,4 +2,6 @@
 
 Functions of bytes, without disk or Spark: sites, the reference and tests read by the same ones.
 Open ``form`` first, then ``text`` and ``records``.
+
+It may touch ``plan`` and ``algebra``.
 """

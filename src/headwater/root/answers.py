@@ -244,7 +244,7 @@ class Answers:
 
     def _envelope(self, window: Window, found: Assessment, *, now_s: float) -> Envelope:
         trigger = None if window.revision else self._trigger(window, now_s=now_s)
-        remarks, level = self._scoreboard.table.remarks(), self._query.stands_for
+        remarks = self._scoreboard.table.remarks()
         return Envelope(
             stream=self._query.id.name,
             query=str(self._query.id),
@@ -280,7 +280,9 @@ class Answers:
             final_by=found.final_by,
             levels=found.levels,
             made_of=found.made_of,
-            sampled=None if level is None else sample_of(level),
+            sampled=sample_of(self._query),
+            first_trigger=trigger or window.first_trigger,
+            as_of=self._scoreboard.table.as_of() if self._query.asked else (),
         ).near(self._query.bounds)
 
     # What became of it
@@ -334,6 +336,7 @@ class Answers:
         window.left_out = envelope.left_out
         window.levels, window.made_of = envelope.levels, envelope.made_of
         window.reached = envelope.fidelity
+        window.first_trigger = envelope.first_trigger
         window.is_asked = False
         if envelope.final and self._scoreboard.table.takes_enough:
             self._eviction.freeze(window, is_restored=is_restored)

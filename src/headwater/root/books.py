@@ -25,6 +25,7 @@ from headwater.root.carriers.alarm_book import AlarmBook
 from headwater.root.carriers.replacing import Piece, Replacing
 from headwater.root.catching_up import CatchingUp
 from headwater.root.config import RootConfig
+from headwater.root.memory.pausing import Pausing
 from headwater.root.outputs import Keep, KeptSummary, Output, Trim, WindowAnswered
 from headwater.root.pane_board import PaneBoard
 from headwater.root.parking import Parking
@@ -116,6 +117,9 @@ class Books:
         self.tops: TopBook | None = None
         """Where sites may send the largest groups alone."""
         self._merger = merger
+        self.pausing = Pausing(
+            query, config, windows=self.windows, parking=self.parking, merger=merger
+        )
         self.shares = ShareBook(self.table, self.windows, worth_s=config.share_worth_s)
         self.acks = AckMaker(self.id, incarnation, config, start=start)
         self.ages = ArrivalAges()
@@ -131,6 +135,8 @@ class Books:
         """Those of its levels, whose windows are made of these panes, too."""
         self.restored: dict[int, WindowAnswered] = {}
         """Answers of a former process, whose windows are not open yet."""
+        self.sends_early = query.round_count > 1
+        """Keys may leave before the close, by any of its settings."""
         if query.tolerates is not None:
             self._look_for_largest()
 
@@ -140,6 +146,7 @@ class Books:
         if settings == self.table.settings:
             return
         self.table.settings = settings
+        self.sends_early = settings.sends_early(self.query)
         self._look_for_largest()
         self.windows.alter(settings)
         self.mark_all()
@@ -162,9 +169,9 @@ class Books:
             self.answers.mark(number)
 
     def note_age(self, summary: Summary) -> None:
-        """Where keys may leave before the close, sites go by how long that takes. None is carried
-        for longer than ``summary_life_s``: who says that one was, as a relay on the way can, counts
-        for no more."""
+        """Where keys may leave before the close, sites go by how long that takes, and whoever asks
+        for a staleness is told if nobody could be in by then. None is carried for longer than
+        ``summary_life_s``: who says that one was, as a relay on the way can, counts for no more."""
         if summary.lane is Lane.LIVE:
             self.ages = self.ages.with_(min(summary.age_s, self.life_s))
 
@@ -184,6 +191,7 @@ class Books:
     def number(self, pane: int, coverage: Coverage, rows: object) -> KeptSummary:
         """On the board, and to be kept under the next number."""
         self.kept += 1
+        self.pausing.came(pane, rows)
         if self.tops is not None:
             self.tops.add(pane, coverage, rows)
         has_rows = rows is not None
@@ -283,7 +291,7 @@ class Books:
         wall_s = now_s + self.windows.ahead_s
         self.alarms.drop_old(done_through=done_through, wall_s=wall_s)
         books = self.scoreboard, self.parking, self.agreements, self.replacing, self.acks
-        for book in (*books, self.answers):
+        for book in (*books, self.answers, self.pausing):
             book.drop_below(done_through)
         if self.tops is not None:
             self.tops.drop_below(done_through)

@@ -79,6 +79,9 @@ class RootConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     parked_max: int = 10_000
     """Spares that are parked; beyond, the oldest is let in before its time."""
     parked_bytes_max: int = 64 * MEBIBYTE
+    unanswered_bytes_max: int = 256 * MEBIBYTE
+    """Of one query: rows of panes whose first window has no answer, and parked spares. Beyond,
+    sites are asked to wait with the youngest panes."""
     top_bytes_max: int = 64 * MEBIBYTE
     """Of rows among which the root looks for the largest groups, where sites send these alone;
     panes beyond are not looked at, and none of their rows is called exact."""

@@ -160,12 +160,6 @@ class PaneBoard:
         rests = self.kept_back(gives_back=gives_back, is_sealed=is_sealed)
         return reduce(merge_remainders, (one.withheld for one, _ in rests), ())
 
-    def keeping_back(self, *, gives_back: bool, is_sealed: bool) -> int:
-        """The sites of which something is kept back, as a bitset; of a piece of several all."""
-        rests = self.kept_back(gives_back=gives_back, is_sealed=is_sealed)
-        pairs = (pair for rest, _ in rests if rest.withheld for pair in rest.sites)
-        return bitset.union(sites for sites, _ in pairs)
-
     def kept_back(self, *, gives_back: bool, is_sealed: bool) -> Iterator[tuple[Rest, int]]:
         """What counts, with the sites that have sent no more since, as a bitset. Who has sealed the
         pane, and of whom all is in, owes nothing more, whoever of a merged piece has kept something

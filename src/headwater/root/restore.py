@@ -40,7 +40,7 @@ def restore(books: Books, kept: RootKept, *, now_s: float) -> None:
     books.clocks.follow(now_s=now_s)
     _open_windows(books, states, now_s=now_s)
     books.sum_up()
-    await_again(books, kept.lost, now_s=now_s)
+    await_again(books, kept.lost)
 
 
 def _open_windows(books: Books, states: Sequence[KeepState], *, now_s: float) -> None:
@@ -69,7 +69,7 @@ def _restore_agreements(
         piece = Piece(summary.number, summary.coverage, summary.has_rows)
         books.replacing.pieces.add(summary.pane, piece)
     for one in states:
-        books.agreements.restore(one.state, one.agreed_through, one.disputed, now_s=now_s)
+        books.agreements.restore(one.state, one.agreed_through, one.disputed)
         books.agreements.hear(one.state, now_s=now_s)
     books.agreements.disputed_now.clear()  # the alarms of these stand in the book
     sure = {one.state.ordinal: one.sure_number for one in states}
@@ -79,7 +79,7 @@ def _restore_agreements(
         )
 
 
-def await_again(books: Books, lost: Sequence[KeptSummary], *, now_s: float) -> None:
+def await_again(books: Books, lost: Sequence[KeptSummary]) -> None:
     """These were held and are gone: they are let in again, also where a window that has the
     pane is final, and windows are not revised to less than they had."""
     wanted = [one for one in lost if _is_lacking(books, one)]

@@ -109,7 +109,7 @@ class Root:
         self.alarms.raised = raised
         restore(self.books, kept, now_s=now_s)
         known = {one.number for one in kept.lost}
-        await_again(self.books, [one for one in lost if one.number not in known], now_s=now_s)
+        await_again(self.books, [one for one in lost if one.number not in known])
 
     def set_clock(self, ahead_s: float) -> None:
         """The wall clock is so far ahead of the steady one from now on."""
@@ -129,8 +129,7 @@ class Root:
         self.books.catching_up.hear(summary.coverage.sites, now_s=now_s)
         if self.books.absences.is_told:
             self.books.absences.heard(summary.coverage.sites, now_s=now_s)
-        if self.query.round_count > 1:
-            self.books.note_age(summary)
+        self.books.note_age(summary)
         for one in summary.by_pane():
             if self.intake.is_wanted(one.pane) and not self.disputes.take(one, now_s=now_s):
                 self.intake.receive(one, now_s=now_s)
@@ -152,6 +151,11 @@ class Root:
         """Somebody has found that panes are not what they are said to be: their windows are not
         exact, those apart that are final, and people hear of it."""
         raise_alarm(self.books, alarm, now_s=now_s)
+
+    @property
+    def travel_s(self) -> float | None:
+        """How old live summaries are when they arrive, all but few of them; None: not known yet."""
+        return self.books.ages.usual_s
 
     @property
     def kept(self) -> int:
@@ -206,6 +210,7 @@ class Root:
             self.intake.let_in(spare, now_s=now_s)
         self.disputes.replace(now_s=now_s)
         self.disputes.compare(now_s=now_s)
+        self._follow_pause()
         answer = self.answers.ask(kept_through=self.kept, now_s=now_s)
         if answer is not None:
             self.books.outputs.append(answer)
@@ -216,6 +221,16 @@ class Root:
             self._look_for_largest(self.books.tops, now_s=now_s)
         if now_s >= self._ack_s():
             self._acknowledge(late_s=late_s, awake_share=awake_share, now_s=now_s)
+
+    def _follow_pause(self) -> None:
+        """Where what waits here becomes too much, or is no longer, the sites hear of it soon."""
+        pausing = self.books.pausing
+        was_on = pausing.is_on
+        if pausing.follow() != was_on:
+            self.books.acks.tell_soon()
+            if pausing.is_on:
+                text = f"{pausing.bytes} bytes wait for answers: sites are asked to wait"
+                self.books.notice("paused", text)
 
     def _look_for_largest(self, tops: TopBook, *, now_s: float) -> None:
         """Ask for more of the panes where that can help."""
@@ -237,15 +252,23 @@ class Root:
             agreed=books.agreements.take_told(),
             wanted=books.replacing.wanted(number=number, now_s=now_s),
             shares=books.shares.tables,
-            travel_s=books.ages.usual_s,
+            travel_s=books.ages.usual_s if books.sends_early else None,
             unwanted=books.answers.unwanted,
             largest=books.tops.requests(now_s=now_s) if books.tops is not None else (),
+            pause=books.pausing.said(),
+            exempt_through=self._exempt_through(),
             sites_clock_s=books.clocks.shown_s(now_s),
             late_s=late_s,
             awake_share=awake_share,
             now_s=now_s,
         )
         books.outputs.append(Acknowledge(ack))
+
+    def _exempt_through(self) -> int:
+        """Told where anybody holds something back, for whomever."""
+        pausing, views = self.books.pausing, self.table.views.values()
+        is_told = pausing.is_on or any(one.state.paused_from is not None for one in views)
+        return pausing.exempt_through() if is_told else FOREVER
 
     def answered(
         self,
@@ -270,7 +293,9 @@ class Root:
             self._note_reached(window)
             if window.is_final and self.table.takes_enough:
                 self.books.acks.tell_soon()
-            for pane in self.windows.spec.panes_of(window.window):
+            panes = self.windows.spec.panes_of(window.window)
+            self.books.pausing.answered(panes)
+            for pane in panes:
                 self.intake.release(pane, now_s=now_s)
         self._retire(now_s=now_s)
         if self.query.ends:
@@ -314,7 +339,7 @@ class Root:
     def _ack_s(self) -> float:
         books = self.books
         owes = self.table.owes_greetings or books.agreements.has_news or bool(books.replacing)
-        owes = owes or bool(books.tops)
+        owes = owes or bool(books.tops) or books.pausing.is_on
         return books.acks.next_deadline_s(owes_greetings=owes)
 
     def take(self) -> list[Output]:

@@ -17,6 +17,7 @@ from headwater.algebra.coverage import incarnation_tag
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Range
+from headwater.algebra.words.as_of import AsOf, grouped
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import FOREVER, Reason, SiteState, Tally
 from headwater.plan.altered.settings import Settings
@@ -157,6 +158,11 @@ class SiteTable:
             for ordinal in sorted(self._remarking)
             for remark in self.views[ordinal].state.remarks
         )
+
+    def as_of(self) -> tuple[AsOf, ...]:
+        """Of a question: as of when those answered that have."""
+        told = ((self.names[view], one.state.as_of) for view, one in self.views.items())
+        return grouped((site, one) for site, one in told if one is not None)
 
     def unconfirmed(self) -> tuple[str, ...]:
         """By age: the sites that say that their idea of the root's clock is unconfirmed."""

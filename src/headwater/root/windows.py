@@ -35,7 +35,7 @@ from headwater.plan.altered.settings import Settings
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.query import Query
 from headwater.root.config import RootConfig
-from headwater.root.said.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut, Trigger
 from headwater.root.said.reached import Reached
 
 LAG_STEP_S = 0.01
@@ -78,6 +78,8 @@ class Window:
         """Groups that the newest published revision lacks."""
         self.reached = Reached()
         """How much of the window the newest published revision has."""
+        self.first_trigger: Trigger | None = None
+        """By what it was first answered."""
 
 
 class WindowBook:
@@ -114,12 +116,11 @@ class WindowBook:
         if query.begin_pane is not None:
             self._first = -(-query.begin_pane // self.spec.panes_per_slide)
         self._next_by_clock = self._first
-        self._end_pane = query.ends_at
+        self._end_pane: int | None = None
         self._last = FOREVER
-        """The last window of a query that has an extent."""
-        if self._end_pane is not None:
-            spare = self._end_pane - self.spec.panes_per_window
-            self._last = spare // self.spec.panes_per_slide
+        """The last window of a query that has an extent, or was ended by command."""
+        if query.ends_at is not None:
+            self._end_before(query.ends_at)
         self._order: list[int] = []
         self._deadlines: list[tuple[float, int]] = []
         self._history: list[int] = []
@@ -289,7 +290,18 @@ class WindowBook:
 
     def alter(self, settings: SettingsBook) -> None:
         self.settings = settings
+        end = settings.end_pane
+        if end is not None and (self._end_pane is None or end < self._end_pane):
+            self._end_before(end)
+            for number in [one for one in self._order if one > self._last]:
+                self._order.remove(number)
+                del self.windows[number]
         self._find_deadlines()
+
+    def _end_before(self, pane: int) -> None:
+        """Nothing from this pane on is the query's: windows that reach beyond it are none."""
+        self._end_pane = pane
+        self._last = (pane - self.spec.panes_per_window) // self.spec.panes_per_slide
 
     def _deadline_s(self, window: Window) -> float:
         if window.passed_s is None:
@@ -299,12 +311,16 @@ class WindowBook:
 
     # What people ask for
 
+    def oldest_unanswered(self) -> int | None:
+        """Of those that are open."""
+        return next((one for one in self._order if not self.windows[one].revision), None)
+
     def next_unanswered(self) -> int | None:
         """The oldest window that is open and has no answer, or the next one by the clock; None:
         only records open windows, and they have opened none."""
-        for number in self._order:
-            if not self.windows[number].revision:
-                return number
+        oldest = self.oldest_unanswered()
+        if oldest is not None:
+            return oldest
         if not self.has_begin or self._ends:
             return None
         number = self._next_by_clock  # after a restart it begins anew, behind what is answered

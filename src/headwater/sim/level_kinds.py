@@ -13,13 +13,16 @@ from random import Random
 import msgspec
 
 from headwater.algebra.panes import MICROS, WindowSpec
-from headwater.algebra.remainders.tolerance import Finally
-from headwater.algebra.rows.columns import Column
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
+from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.companion import Companion
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 from headwater.plan.query import Query, QueryId
 
+COUNT = "n"
+"""What is kept back is counted by it."""
 LEVELS_SHARE = 0.15
 """How many queries of logs that go on have levels; these are of no other kind."""
 BACKLOG_SHARE = 0.6
@@ -29,6 +32,9 @@ LEVELS_MAX = 3
 """Each is a query of its own, and links of some worlds carry two thousand bytes a second."""
 OTHER_SHARE = 0.6
 """Of those with levels, how many have such of a key as well."""
+THRESHOLD_SHARE = 0.4
+"""Of those with levels, how many have a threshold among them."""
+THRESHOLD_PARTS = ((1.0,), (0.25, 1.0))
 OTHER = ((True, 0), (True, 0), (False, 1), (False, 2), (True, 1))
 """Whether there is one by a coarser key, and how many of samples."""
 LEVEL_KEYS = (Column("k", "bigint"), Column("coarser_k", "bigint"), Column("survives_k", "tinyint"))
@@ -98,6 +104,36 @@ def draw_backlog(random: Random, query: Query, levels: Sequence[Query]) -> Query
         backlog_age_s=random.choice((0.2, 1.0, 4.0)) if is_old else msgspec.UNSET,
     )
     return msgspec.structs.replace(query, degradation=plan)
+
+
+def draw_level_threshold(
+    random: Random, query: Query, levels: Sequence[Query]
+) -> tuple[Query, tuple[Query, ...]]:
+    """The same ones, sometimes with a threshold somewhere among the levels."""
+    if random.random() >= THRESHOLD_SHARE:
+        return query, tuple(levels)
+    plan = query.degrades
+    operators = list(_operators(query, levels) if plan is None else plan.operators)
+    parts = random.choice(THRESHOLD_PARTS)
+    threshold = Operator(OperatorKind.THRESHOLD, parts, "n", text="threshold(n)")
+    operators.insert(random.randint(0, len(operators)), threshold)
+    stays = any(one.stands_for is not None and one.stands_for.stays for one in levels)
+    kept = Degradation((), follows=not stays) if plan is None else plan
+    tolerance = Tolerance(
+        (ToleratedColumn("n", COUNT, ErrorForm.TOTAL, 0.5),),
+        Finally.BOUNDED if stays else Finally.EXACT,
+        threshold=Threshold("n"),
+    )
+    query = msgspec.structs.replace(
+        _keeping_back(query, tolerance),
+        degradation=msgspec.structs.replace(kept, operators=tuple(operators)),
+    )
+    return query, tuple(_keeping_back(one, tolerance) for one in levels)
+
+
+def _keeping_back(query: Query, tolerance: Tolerance) -> Query:
+    program = msgspec.structs.replace(query.program, partials=(Partial(COUNT, "bigint", "sum"),))
+    return msgspec.structs.replace(query, program=program, tolerance=tolerance)
 
 
 def _operators(query: Query, levels: Sequence[Query]) -> tuple[Operator, ...]:

@@ -26,7 +26,7 @@ from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.altered.dealing import with_dealing
 from headwater.plan.altered.link_share import LinkShare
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
+from headwater.plan.degrading.degradation import LEVEL_KINDS, Degradation, Operator, OperatorKind
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.records.admits import growing, rows_max_of
 
@@ -68,6 +68,10 @@ DEALT_SIZES = (6.0, 40.0)
 TABLE_S = 5.0
 """For how long a table of shares names panes in simulated worlds."""
 ROUNDS_SHARE = 0.8
+ROUNDS_LATER_SHARE = 0.1
+"""Of them: nothing leaves early before other settings say so."""
+ROUNDS_LATER: dict[float, int | None] = {4.0: None, 8.0: 1, 12.0: 4}
+"""By the deadline of altered settings."""
 """How many of those that may send keys before the close do so."""
 RATES = (2_000.0, 6_000.0)
 """In bytes a second: a heartbeat takes some 60 bytes, a record 40."""
@@ -239,7 +243,17 @@ def draw_settings(random: Random, query: Query) -> Settings:
         waits=random.random() < 0.3,
         tolerance=_like(former, column, finally_) if has_error else None,
     )
-    return msgspec.structs.replace(altered, share=_share(random))
+    if former is not None and query.degrades is not None and _has_levels(query.degrades):
+        kept = former if has_error else None  # installed with its levels, and settled by that
+        altered = msgspec.structs.replace(altered, tolerance=kept)
+    altered = msgspec.structs.replace(altered, share=_share(random))
+    if not (is_prepared and query.may_send_early and isinstance(query.rounds, int)):
+        return altered
+    return msgspec.structs.replace(altered, rounds=ROUNDS_LATER[altered.deadline_s])
+
+
+def _has_levels(plan: Degradation) -> bool:
+    return any(one.kind in LEVEL_KINDS for one in plan.operators)
 
 
 def draw_share(random: Random, query: Query) -> Query:
@@ -260,7 +274,8 @@ def _like(former: Tolerance | None, column: ToleratedColumn, finally_: Finally) 
 
 
 def draw_rounds(random: Random, query: Query) -> Query:
-    """The same query, sometimes one of which keys leave before the close."""
+    """The same query, sometimes one of which keys leave before the close, or may when it is
+    altered."""
     is_drawn = random.random() < ROUNDS_SHARE
     rounds = random.choice((2, 4, 32))
     keyed = msgspec.structs.replace(query.program, keys=(Column("k", "bigint"),))
@@ -268,7 +283,10 @@ def draw_rounds(random: Random, query: Query) -> Query:
         keyed = msgspec.structs.replace(keyed, partials=(Partial(COUNT, "bigint", "sum"),))
     early = msgspec.structs.replace(query, program=keyed, rounds=rounds)
     is_counted = query.time is not TimeKind.EVENT or rows_max_of(query) is not None
-    return early if is_drawn and not is_counted and early.round_count > 1 else query
+    if not is_drawn or is_counted or early.round_count == 1:
+        return query
+    is_later = random.random() < ROUNDS_LATER_SHARE
+    return msgspec.structs.replace(early, rounds=1) if is_later else early
 
 
 def draw_rate(random: Random, query: Query) -> float | None:

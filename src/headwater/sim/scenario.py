@@ -30,7 +30,7 @@ from headwater.sim.faults.faults import (
     draw_slow_machines,
     draw_steps,
 )
-from headwater.sim.level_kinds import draw_backlog, draw_levels
+from headwater.sim.level_kinds import draw_backlog, draw_level_threshold, draw_levels
 from headwater.sim.query_kinds import (
     PAST_S,
     draw_dealt,
@@ -58,6 +58,7 @@ from headwater.sim.tuning import (
     draw_digests,
     draw_limits,
     draw_link_budgets,
+    draw_memory,
     draw_pace,
 )
 from headwater.sim.world.latencies import Matrix
@@ -139,6 +140,8 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
         query, levels = draw_levels(Random(f"levels {seed}"), query)
     if levels:
         query = draw_backlog(Random(f"backlog {seed}"), query, levels)
+        threshold = Random(f"threshold of levels {seed}")
+        query, levels = draw_level_threshold(threshold, query, levels)
     if is_finite:
         query = msgspec.structs.replace(query, begin_pane=None, ends=True)
     elif not levels:
@@ -196,7 +199,7 @@ def draw_scenario(seed: int, *, site_count: int = SITE_COUNT, fault_s: float = F
             *lies,
             *draw_alters(Random(f"alters {seed}"), field),
             *draw_questions(Random(f"questions {seed}"), field),
-            *draw_steps(Random(f"steps {seed}"), field, steps=len(levels)),
+            *draw_steps(Random(f"steps {seed}"), field, steps=_steps(query, len(levels))),
         ),
         faults_until_s=faults_until_s,
         end_s=faults_until_s + grace_s + (LIES_S if lies else 0.0),
@@ -298,6 +301,11 @@ def draw_query(
     )
 
 
+def _steps(query: Query, levels: int) -> int:
+    """That sites may go to: those of all operators, or of the levels alone."""
+    return query.degrades.last_step if levels and query.degrades is not None else levels
+
+
 def _draw_roster(random: Random, site_count: int, *, apart: int) -> Roster:
     sites = [
         Site(
@@ -368,6 +376,7 @@ def _draw_workload(
 def _draw_limits(random: Random, seed: int, *, is_finite: bool) -> Limits:
     limits = draw_budgets(Random(f"budgets {seed}"), draw_limits(random))
     limits = draw_digests(Random(f"digests {seed}"), limits)
+    limits = draw_memory(Random(f"memory {seed}"), limits)
     return limits if is_finite else draw_ahead(Random(f"ahead {seed}"), limits)
 
 

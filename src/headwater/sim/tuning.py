@@ -93,6 +93,9 @@ class Limits(msgspec.Struct, frozen=True):
     early_worth_s: float = 0.002
     """Panes are small, and so are the flushes that are too long."""
     early_keys_min: int = 1
+    flush_piece_s: float = 0.003
+    unanswered_bytes_max: int = 256 << 20
+    pause_bytes_max: int = 128 << 20
 
 
 BUDGET_SHARE = 0.5
@@ -154,6 +157,21 @@ def draw_ahead(random: Random, limits: Limits) -> Limits:
     return msgspec.structs.replace(limits, ahead_panes_max=random.choice((2, 6, 20_000)))
 
 
+LITTLE_MEMORY_SHARE = 0.2
+"""How many worlds have roots, and relays, that soon ask sites to wait."""
+
+
+def draw_memory(random: Random, limits: Limits) -> Limits:
+    """Drawn apart as well; at the root some ten records, or a hundred."""
+    if random.random() >= LITTLE_MEMORY_SHARE:
+        return limits
+    return msgspec.structs.replace(
+        limits,
+        unanswered_bytes_max=random.choice((400, 4_000)),
+        pause_bytes_max=random.choice((200, 128 << 20)),
+    )
+
+
 def draw_limits(random: Random) -> Limits:
     """Half of the worlds have one or more limits so low that they matter."""
     if random.random() < 0.5:
@@ -194,6 +212,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             dials_burst_max=limits.dials_burst_max,
             hosts_sought_per_s_max=limits.hosts_sought_per_s_max,
             hosts_sought_burst_max=limits.hosts_sought_burst_max,
+            pause_bytes_max=limits.pause_bytes_max,
         ),
         edge=EdgeConfig(
             summary_life_s=life_s,
@@ -214,6 +233,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             closes_told_max=limits.closes_told_max,
             early_worth_s=limits.early_worth_s,
             early_keys_min=limits.early_keys_min,
+            flush_piece_s=limits.flush_piece_s,
         ),
         root=RootConfig(
             summary_life_s=life_s,
@@ -233,6 +253,7 @@ def node_config(pace: Pace, limits: Limits) -> NodeConfig:
             replacing_max=limits.replacing_max,
             ahead_wait_s=pace.ahead_wait_s,
             wanted_per_ack_max=limits.wanted_per_ack_max,
+            unanswered_bytes_max=limits.unanswered_bytes_max,
         ),
         retention_s=pace.retention_s,
     )

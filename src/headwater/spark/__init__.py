@@ -5,4 +5,6 @@ The only room that knows Spark. ``jvm`` starts and keeps it, ``lines`` makes rec
 ``workers`` does so for large batches, ``site`` runs batches, ``root`` finishes answers, ``rows``
 hands rows over, ``results`` reads answers in anybody's Spark, ``cluster`` is for masters beyond
 this machine. Open ``jvm.session`` first, then ``site.batch``.
+
+It may touch ``sql`` and what is below it; of the other rooms that know the world, none.
 """

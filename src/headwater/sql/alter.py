@@ -42,6 +42,8 @@ NONE = "none"
 """As an error: nothing is kept back any more. As a budget: there is none. As degrade: nothing is
 given up."""
 ENDED_BY_NONE = ("error", "budget", "degrade", "backlog_bytes", "backlog_age")
+_SENDS_EARLY = {"error", "staleness"}
+"""Without either nothing leaves early, and there is nothing to be divided by ``rounds``."""
 _KEEPS_BACK = {"error", "degrade"}
 """By which there is something of which ``finally`` says what becomes of it."""
 NEW_STREAM = "install a new stream, or run the changed file with --replace"
@@ -101,6 +103,14 @@ def written_options(text: str) -> Written:
     return _ordered({one.name: one.written for one in _stream(text).options})
 
 
+def rounds_written(text: str) -> str:
+    """The option by which panes are divided, as it was written; empty: it was not. It is no
+    setting, but what follows of an error or a staleness is."""
+    streams = [one for one in read_statements(text) if isinstance(one, StreamStatement)]
+    options = (one for stream in streams for one in stream.options)
+    return next((one.written for one in options if one.name == "rounds"), "")
+
+
 def merged_options(present: Written, options: Sequence[Option]) -> Written:
     """As they are to be. What an option makes meaningless goes with it. Raises
     ``QueryRefused``."""
@@ -157,7 +167,9 @@ def settings_with(
             f"{query.id}: wanted a statement that this version makes the same query of as was "
             f"installed, and it was installed by another one; {NEW_STREAM}"
         )
-    return msgspec.structs.replace(Settings.of(dealing_as(found, query)), options=options)
+    return msgspec.structs.replace(
+        Settings.of(dealing_as(found, query)), options=options, rounds=found.round_count
+    )
 
 
 def _with_levels(found: Query, query: Query) -> Query:
@@ -180,10 +192,10 @@ def _check_levels(query: Query, found: Query) -> None:
 
 def _levels_fault(query: Query, found: Query) -> str | None:
     has, asked = level_operators(query), level_operators(found)
-    if asked and _unwritten(asked) != _unwritten(has):
+    if asked and (_unwritten(asked) != _unwritten(has) or not _is_beside(found, query)):
         return (
             "each level of coarsen and sample is a stream beside it, installed with it, and other "
-            f"settings install none; wanted {_levels_text(has)}, got {_levels_text(asked)}"
+            f"settings install none; wanted {_whole_text(query)}, got {_whole_text(found)}"
         )
     if asked and _follows(found) != _follows(query):
         return f"`finally` can't change beside {_levels_text(has)}, which was installed with it"
@@ -202,6 +214,18 @@ def _unwritten(operators: Sequence[Operator]) -> list[Operator]:
 
 def _levels_text(operators: Sequence[Operator]) -> str:
     return levels_text(operators) or "degrade without it"
+
+
+def _whole_text(query: Query) -> str:
+    return _levels_text(() if query.degrades is None else query.degrades.operators)
+
+
+def _is_beside(found: Query, query: Query) -> bool:
+    """Whether the same is kept back beside the levels, in the same order: what they keep back is
+    settled with them."""
+    mine, others = (() if q.degrades is None else q.degrades.operators for q in (found, query))
+    asked = [None if q.tolerates is None else q.tolerates.columns for q in (found, query)]
+    return _unwritten(mine) == _unwritten(others) and asked[0] == asked[1]
 
 
 def _follows(query: Query) -> bool:
@@ -234,10 +258,13 @@ def file_with(text: str, options: Written) -> str:
 
 def text_with(text: str, options: Written) -> str:
     """The one stream of a text, with these options in the place of those that may be altered."""
-    stream = _stream(text)
-    kept = [(one.name, one.written) for one in stream.options if one.name not in ALTERABLE]
-    written = ", ".join(f"{name} = {value}" for name, value in (*options, *kept))
-    with_ = f" WITH ({written})" if written else ""
+    stream, written = _stream(text), dict(options)
+    left_out = set(ALTERABLE)
+    if not written.keys() & _SENDS_EARLY:
+        left_out.add("rounds")
+    kept = [(one.name, one.written) for one in stream.options if one.name not in left_out]
+    said = ", ".join(f"{name} = {value}" for name, value in (*options, *kept))
+    with_ = f" WITH ({said})" if said else ""
     return f"CREATE STREAM {stream.name}{with_} AS\n{text[stream.select_offset :]}"
 
 

@@ -235,7 +235,7 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             last_n=last_n or UNSET,
             tolerance=tolerated(split, errors, finally_, options, sites=site_count),
             waits=read_waits(options, ends=among.ends),
-            demand=with_scaled_columns(read_demand(options, window), split),
+            demand=with_scaled_columns(read_demand(options, window, is_state=bool(last_n)), split),
             sessions=_sessions(split),
             sequence=read_sequence_grid(
                 options, window, counted, default=among.begin, ends=among.ends

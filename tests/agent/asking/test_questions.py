@@ -61,7 +61,10 @@ def test_an_answer_adds_up_the_panes_of_all_sites(tmp_path: Path) -> None:
         assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 3}]
         header = answer["header"]
         assert (header["covered"], header["expected"], header["exact"]) == (3, 3, True)
-        assert "from the cube of pages@hub#1, closed through" in header["remarks"][0]["text"]
+        groups = header["as_of"]
+        assert {site for one in groups for site in one["sites"]} == set(agents.runtimes)
+        assert {one["stream"] for one in groups} == {"pages@hub#1"}
+        assert sum(one["rows"] for one in groups) == 9
 
     run_asked(tmp_path, story)
 
@@ -202,12 +205,10 @@ def test_open_panes_are_left_out_unless_they_are_wanted_and_marked(tmp_path: Pat
         (answer,) = await agents.asked(question.query)
         assert rows_of(answer) == [{"status": 200, "count_1": 15}, {"status": 500, "count_1": 10}]
         assert (answer["header"]["covered"], answer["header"]["exact"]) == (3, False)
-        (said,) = [
-            one["text"]
-            for one in answer["header"]["remarks"]
-            if (one["site"], one["kind"]) == ("rome", "open")
-        ]
-        assert "with 1 row so far, and more may come" in said
+        groups = answer["header"]["as_of"]
+        (rome,) = [one for one in groups if "rome" in one["sites"]]
+        assert rome["open_from_us"] == rome["through_us"][0]
+        assert rome["open_rows"] == 1
 
     run_asked(tmp_path, story)
 
@@ -334,7 +335,9 @@ def test_streams_are_not_ended_as_questions_are(tmp_path: Path) -> None:
 def test_what_no_cube_has_is_asked_of_the_logs_with_the_reason(tmp_path: Path) -> None:
     async def story(agents: AskedAgents) -> None:
         question = await agents.prepared("SELECT max(ts) AS last FROM hits")
-        assert question.estimate is None
+        assert question.estimate is not None
+        assert question.estimate.asked is not None
+        assert (question.estimate.asked.estimates, question.estimate.reads_cube) == (True, True)
         assert question.prepared.why_not == ("pages does not compute MAX(ts)",)
         assert (question.query.reads_cube, question.query.reads_past) == (False, True)
         assert question.query.asked is not None

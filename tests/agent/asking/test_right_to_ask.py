@@ -132,7 +132,7 @@ def test_an_agent_that_does_not_know_questions_of_cubes_declines_them() -> None:
         ),
         (
             "begin = '2026-05-01', extent = '1 hour', window = '1 hour'",
-            Ask(estimates=True, until_us=1),
+            Ask(open_panes=True, until_us=1),
         ),
         ("begin = '2026-05-01', extent = '1 hour', window = '1 hour'", Ask(stream="pages")),
     ],

@@ -11,7 +11,9 @@ import pyarrow as pa
 from store_kit import envelope_of, query_of
 from tests.agent.control.test_parts import BY_ONE, Agents, run_with
 
-from headwater.agent.control.watching import _event
+from headwater.agent.control.control_api import StreamRequest
+from headwater.agent.control.watching import _event, plain
+from headwater.agent.view.watched_site import WatchedSite
 
 
 async def watch(agents: Agents, said: list[Any], **request: Any) -> asyncio.Task[None]:
@@ -58,5 +60,12 @@ def test_who_did_not_ask_for_waits_hears_answers_alone_and_the_end(tmp_path: Pat
 def test_an_answer_with_a_day_beyond_pythons_years_is_shown() -> None:
     far = pa.table({"day": pa.array([5_000_000], pa.int32()).cast(pa.date32()), "n": [1]})
     reader = Mock(answer=lambda seq, envelope: far)
-    event = _event(reader, 1, envelope_of(query_of(), 1))
+    event = _event(reader, 1, envelope_of(query_of(), 1), (WatchedSite("oslo", stale_s=2.0),))
+    assert list(event["sites"]) == [{"site": "oslo", "stale_s": 2.0}]
     assert list(event["rows"]) == [{"day": "15659-07-15", "n": 1}]
+
+
+def test_an_agent_of_before_is_not_asked_for_what_it_does_not_know() -> None:
+    """It refuses fields that it does not know."""
+    assert plain(StreamRequest("hits", waits=True)) == {"stream": "hits", "waits": True}
+    assert plain(StreamRequest("hits", sites=True)) == {"stream": "hits", "sites": True}

@@ -51,7 +51,8 @@ class StandIn:
         prepared = SimpleNamespace(
             why_not=self.why, first_us=0, end_us=86_400_000_000, step_us=3_600_000_000
         )
-        self.question = SimpleNamespace(prepared=prepared, estimate=self.estimate)
+        query = SimpleNamespace(reads_cube=not self.why)
+        self.question = SimpleNamespace(prepared=prepared, estimate=self.estimate, query=query)
 
     def prepare(self) -> None:
         self.did.append("prepared")
@@ -109,9 +110,26 @@ def test_csv_has_one_line_of_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_no_cube_has_is_said_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = ask(monkeypatch, "--yes", "-o", "table", estimate=None, why=("hits lacks it",))
+    listed = Estimate(0, 7_400_000_000, 0, 0.0, 12, 11, of_logs=True)
+    result = ask(monkeypatch, "--yes", "-o", "table", estimate=listed, why=("hits lacks it",))
     assert "not from cubes: hits lacks it" in result.output
     assert "reads the logs of that time" in result.output
+    assert (
+        "reads up to 7.4 GB of the logs of 12 sites, which is what their files have as they are "
+        "listed; 1 site has not said."
+    ) in " ".join(result.output.split())
+
+
+def test_of_logs_the_estimate_is_their_bytes_alone() -> None:
+    question = SimpleNamespace(
+        estimate=SimpleNamespace(begin_pane=0, ends_at=10),
+        query=SimpleNamespace(reads_cube=False),
+        prepared=SimpleNamespace(group_share=1.0),
+    )
+    told = header(expected=10, covered=8, missing=[["a", "unknown", "", []]], missing_count=1)
+    row = {"rows": 0, "bytes": 9_000, "groups": 0}
+    found = estimate_of(AnswerEvent(told, (row,)), question)
+    assert (found.of_logs, found.rows, found.bytes, found.said) == (True, 0, 10_000, 9)
 
 
 def test_no_answer_is_an_exit_code_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +155,7 @@ def test_sites_that_have_not_said_count_as_those_that_have() -> None:
     question = SimpleNamespace(
         estimate=SimpleNamespace(begin_pane=0, ends_at=10),
         prepared=SimpleNamespace(group_share=0.5),
+        query=SimpleNamespace(reads_cube=True),
     )
     missing = [["a", "unknown", "", []], ["b", "declined", "not installed", []]]
     told = header(expected=10, covered=8, missing=missing, missing_count=2)

@@ -18,6 +18,7 @@ def rows(*counts: int) -> list[dict[str, Any]]:
 def test_the_first_answer_that_is_shown_comes_whole() -> None:
     found = Revisions().change(header(3), rows(1, 2))
     assert (found["revises"], found["rows"]) == (None, rows(1, 2))
+    assert found["form"] == "replacement"
 
 
 def test_a_revision_is_what_is_gone_and_what_is_new() -> None:
@@ -26,6 +27,7 @@ def test_a_revision_is_what_is_gone_and_what_is_new() -> None:
     found = revisions.change(header(2), rows(1, 2, 3))
     assert (found["revises"], found["deleted"], found["inserted"]) == (1, rows(1), rows(3))
     assert "rows" not in found
+    assert found["form"] == "delta"
     found = revisions.change(header(3), rows())
     assert (found["revises"], found["deleted"]) == (2, rows(1, 2, 3))
 

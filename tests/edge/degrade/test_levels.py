@@ -15,8 +15,12 @@ import pytest
 from edge_site import FULL, LevelSite
 from store_kit import QUERY, counts_of
 
+from headwater.algebra.remainders.error_bound import ErrorForm
+from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
+from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.summary import Lane
 from headwater.algebra.words.site_state import Declined, Reason
+from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
 
 
 def at_level(directory: Path, *, stays: bool = False) -> LevelSite:
@@ -229,3 +233,69 @@ def test_without_its_level_a_query_sends_what_was_deferred(tmp_path: Path) -> No
     site.poll(1_053.0)
     site.poll(1_054.0)
     assert site.sent() == [100, 101, 102, 103, 104]
+
+
+LIMIT = Tolerance(
+    (ToleratedColumn("hits", "n", ErrorForm.TOTAL, 0.5),),
+    Finally.EXACT,
+    threshold=Threshold("hits"),
+)
+BOTH = msgspec.structs.replace(
+    FULL,
+    tolerance=LIMIT,
+    degradation=Degradation(
+        (
+            Operator(OperatorKind.COARSEN_TIME, (30e6,)),
+            Operator(OperatorKind.THRESHOLD, (0.2, 1.0), "hits"),
+        ),
+        follows=True,
+    ),
+)
+
+
+def at_threshold(directory: Path, step: int) -> LevelSite:
+    """Its pane 34 of the level is taken, and the query is at this step when it is closed."""
+    site = LevelSite(directory, full=BOTH, allowance_of=lambda query, pane: Allowance(LIMIT, 1))
+    site.poll(1_012.0)
+    site.edge.set_step(QUERY, step)
+    site.tick(1_019.5)
+    site.read((102, "a", 1), (103, "b", 9), (104, "a", 2), (104, "c", 40), now_s=1_045.0)
+    site.poll(1_053.0)
+    return site
+
+
+@pytest.mark.parametrize(
+    ("step", "sent"), [(1, {"a": 3, "b": 9, "c": 40}), (2, {"b": 9, "c": 40}), (3, {"c": 40})]
+)
+def test_a_threshold_behind_a_level_keeps_back_of_the_levels_panes(
+    tmp_path: Path, step: int, sent: dict[str, int]
+) -> None:
+    site = at_threshold(tmp_path, step)
+    cube, level = site.user.cube, str(site.level.id)
+    assert counts_of(cube.rows(level, 34, ((1, 1),))) == sent
+    book = site.edge._edges[level].state.book
+    total = 52 - sum(sent.values())
+    assert [one.total for _, kept in book.withheld.values() for one in kept] == [total] * (step > 1)
+    assert site.sent() == [100, 101], "the fine ones are deferred"
+
+
+def test_what_was_kept_back_of_a_level_follows_and_then_the_fine_panes(tmp_path: Path) -> None:
+    site = at_threshold(tmp_path, 3)
+    site.hear_level(34, now_s=1_054.0)
+    site.tick(1_055.0)
+    cube, level = site.user.cube, str(site.level.id)
+    assert counts_of(cube.rows(level, 34, ((2, 2),))) == {"a": 3, "b": 9}
+    assert site.sent() == [100, 101]
+    site.edge.set_step(QUERY, 0)
+    site.hear_level(34, number=2, now_s=1_056.0, extra=((2, 2),))
+    site.tick(1_057.0)
+    assert site.sent() == [100, 101, 102, 103, 104]
+    assert counts_of(cube.rows(QUERY, 104, ((1, 1),))) == {"a": 2, "c": 40}
+
+
+def test_a_restart_keeps_what_a_level_kept_back(tmp_path: Path) -> None:
+    site = at_threshold(tmp_path, 3)
+    site.restart(now_s=1_054.0)
+    book = site.edge._edges[str(site.level.id)].state.book
+    assert [one.total for _, kept in book.withheld.values() for one in kept] == [12.0]
+    assert 34 in book.owing

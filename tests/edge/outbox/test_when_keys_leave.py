@@ -23,6 +23,8 @@ from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outputs import MakeEarly, UpdatesMade
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.report import PaneKeys
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 
 PANE = 120
 START_S = 1_200.0
@@ -180,3 +182,81 @@ def test_the_root_is_told_how_long_all_of_a_pane_would_take_though_most_of_it_st
     close(state, rounds)
     assert rounds.flush_s == 0.0
     assert state.telling.flush_level == level
+
+
+# Settings that change while the stream runs
+
+
+def alter(state: QueryState, number: int, **settings: object) -> None:
+    """From the next pane on that has not begun."""
+    one = msgspec.structs.replace(Settings.of(state.query), **settings)
+    state.alter(SettingsBook(changes=(Numbered(number, PANE, one),)))
+
+
+def sized(state: QueryState, size: float) -> Tolerance:
+    assert state.query.tolerates is not None
+    (column,) = state.query.tolerates.columns
+    return msgspec.structs.replace(
+        state.query.tolerates, columns=(msgspec.structs.replace(column, size=size),)
+    )
+
+
+@pytest.mark.parametrize(("size", "value", "leaves"), [(1e6, 50.0, False), (1.0, 5.0, True)])
+def test_an_altered_bound_says_which_keys_leave(size: float, value: float, leaves: bool) -> None:
+    state, rounds = made()
+    alter(state, 1, tolerance=sized(state, size))
+    hear(rounds, 40, value)
+    assert bool(cuts(rounds)) is leaves
+
+
+def test_nothing_leaves_early_any_more_where_the_bound_is_taken_away() -> None:
+    state, rounds = made()
+    alter(state, 1, tolerance=None, rounds=1)
+    hear(rounds, 40, 50.0)
+    assert not rounds.is_used
+    assert cuts(rounds) == []
+    assert rounds.next_moment_s(START_S) == NEVER_DUE_S
+
+
+def test_a_pane_that_has_begun_goes_on_by_its_bound_and_the_next_one_by_the_altered_one() -> None:
+    state, rounds = made()
+    hear(rounds, 40, 50.0)
+    state.book.open.add(PANE, PANE)
+    alter(state, 1, tolerance=None, rounds=1)
+    assert state.settings.number_at(PANE + 1) == 1
+    (cut,) = cuts(rounds)
+    assert cut.pane == PANE
+    hear(rounds, 40, 50.0, pane=PANE + 1)
+    state.change(News.WORK, closed_through=PANE + 1)
+    rounds.close()
+    assert not rounds.is_used
+
+
+def test_a_stream_without_a_bound_that_gets_one_has_rounds_from_the_altered_pane_on() -> None:
+    _, before = made()
+    plain = msgspec.structs.replace(
+        before._state.query, tolerance=msgspec.UNSET, rounds=msgspec.UNSET
+    )
+    state = QueryState(plain, ordinal=0, incarnation=7, config=EdgeConfig(early_keys_min=1))
+    state.change(News.NONE, first_pane=100, closed_through=PANE)
+    rounds = EarlyRounds(state)
+    hear(rounds, 40, 50.0)
+    assert cuts(rounds) == []
+    alter(state, 1, tolerance=before._state.query.tolerates, rounds=4)
+    hear(rounds, 40, 50.0)
+    (cut,) = cuts(rounds, 2 * ROUND_S)
+    assert cut.pane == PANE
+    close(state, rounds)
+    assert rounds.next_moment_s(START_S + 10.0) == START_S + 10.0 + ROUND_S
+
+
+def test_a_batch_that_was_measured_by_other_columns_than_its_pane_s_is_not_followed() -> None:
+    """The cube measures a batch while other settings come."""
+    _, rounds = made()
+    keys, records = np.arange(40, dtype=np.uint64), np.ones(40)
+    both = PaneKeys(PANE, keys, np.stack([np.zeros(40), records * 50]), records, ROW_BYTES)
+    rounds.hear(both, now_s=START_S + 1.0)
+    rounds.hear(msgspec.structs.replace(both, measures=("m", "x")), now_s=START_S + 1.0)
+    assert cuts(rounds) == []
+    rounds.hear(msgspec.structs.replace(both, measures=("m", "n")), now_s=START_S + 1.0)
+    assert cuts(rounds), "of those measured by more columns its own count"

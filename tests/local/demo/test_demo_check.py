@@ -13,6 +13,9 @@ from headwater.local.demo import demo_check
 from headwater.local.demo.demo import _roster, demo_sql
 from headwater.local.demo.demo_check import DemoRecord, _first_difference
 from headwater.local.demo.narrow_link import SITE, STREAMS
+from headwater.local.demo.narrowed_line import COARSE
+from headwater.local.demo.narrowed_line import SITE as NARROWED
+from headwater.local.demo.narrowed_line import STREAM as PAGES
 from headwater.root.said.withheld import NONE_STATED, StatedError, StatedErrors
 
 STATED = StatedErrors((StatedError("misses", "5 % of total", 5.0, 0.05, 5.0, True),), 1)
@@ -53,5 +56,10 @@ def test_a_stream_is_held_against_the_logs_of_the_sites_that_it_asks(
         with pytest.raises(NotImplementedError):
             demo_check._verdict(record, begun, None)  # type: ignore[arg-type]
     for stream, directories in read.items():
-        wanted = [logs[SITE]] if stream in STREAMS else list(logs.values())
+        asked = list(logs)
+        if stream in STREAMS:
+            asked = [SITE]
+        elif stream in (PAGES, COARSE):
+            asked = ["johannesburg", NARROWED]
+        wanted = [logs[site] for site in asked]
         assert sorted(directories) == sorted(wanted), stream

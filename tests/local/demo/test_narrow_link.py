@@ -13,6 +13,7 @@ from query_kit import queries_in
 from headwater.algebra.words.site_state import PaneState
 from headwater.local.demo.demo import Demo, demo_sql, sql_for_all
 from headwater.local.demo.narrow_link import BOUNDED, SITE, STREAMS, WHOLE, NarrowLink
+from headwater.local.demo.narrowed_line import SITE as NARROWED
 from headwater.local.demo.workload import LineMaker, SiteProfile, Traffic
 from headwater.root.said.envelope import Envelope, MissingSite, Trigger
 from headwater.root.said.withheld import StatedError, StatedErrors
@@ -93,7 +94,7 @@ def test_where_sites_have_other_names_all_is_asked_of_all() -> None:
     assert asked == [(query.stream, ()) for query in queries_in(demo_sql())]
 
 
-def test_the_narrow_site_is_as_busy_by_day_as_by_night(
+def test_sites_with_narrow_lines_are_as_busy_by_day_as_by_night(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else whether its line is too narrow would go by the time of day."""
@@ -106,7 +107,7 @@ def test_the_narrow_site_is_as_busy_by_day_as_by_night(
     monkeypatch.setattr("headwater.local.demo.demo.SiteWriter", Writer)
     spark = cast(RunningSpark, None)
     Demo(tmp_path, spark, seconds=60.0, seed=1, show=lambda _: None)._start_logs()
-    assert {name for name, profile in made.items() if not profile.swing} == {SITE}
+    assert {name for name, profile in made.items() if not profile.swing} == {SITE, NARROWED}
     traffic = Traffic(seed=1, swing=0.6)
     loads = LineMaker(made[SITE], traffic).load_at(np.linspace(0.0, traffic.day_s, 9))
     assert set(loads.tolist()) == {1.0}

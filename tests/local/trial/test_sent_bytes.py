@@ -18,6 +18,8 @@ CREATE STREAM nodes AS SELECT site() AS node, count(*) AS n FROM hits
 GROUP BY window(ts, '10 seconds'), site();
 CREATE STREAM none AS SELECT count(*) AS n FROM hits WHERE domain = 'z'
 GROUP BY window(ts, '10 seconds');
+CREATE STREAM levels WITH (degrade = 'coarsen(time, 30 s), sample(user, 1/2)') AS
+SELECT user, count(*) AS n FROM hits GROUP BY window(ts, '10 seconds'), user;
 """
 RECORDS = {
     "fra": [("00", "a", "u1"), ("01", "a", "u2"), ("02", "a", "u3"), ("03", "b", "u1")],
@@ -87,3 +89,18 @@ def test_a_sample_says_which_share_it_is() -> None:
     assert "rows in all: 10 sent, 7 when merged" in said
     assert "source bytes for each byte sent: 2.5" in said
     assert "all of them would be reduced further" in said
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(240)
+def test_each_level_of_a_stream_is_told_with_its_bytes(found: dict[str, SentBytes]) -> None:
+    levels = found["levels"]
+    names = [one.stream for one in levels.levels]
+    assert names == ["levels_30_seconds", "levels_30_seconds_sample_of_user_1_in_2"]
+    longer, sampled = (one.sent for one in levels.levels)
+    assert levels.sent > longer > 0, "three panes, one of thirty seconds at each site"
+    assert levels.sent > sampled > 0
+    assert (
+        f"at {levels.levels[0].operator}: {longer / levels.sent:.0%} of the bytes" in levels.text()
+    )
+    assert found["counts"].levels == ()

@@ -9,9 +9,9 @@ from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
 from headwater.net.identity.certs import Authority, create_authority, issue
 from headwater.net.identity.identity import Role
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.tls import Credentials
 from headwater.net.refusal import Refusal
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.messages import AckMessage, StatesMessage, SummaryMessage
 from headwater.overlay.outputs import CONTROL, LATER, LIVE
 

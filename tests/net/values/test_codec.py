@@ -30,15 +30,17 @@ from headwater.algebra.words.acknowledgement import (
     with_leaves,
 )
 from headwater.algebra.words.alarm import ALARMS_TOLD_MAX, Alarm, AlarmKind
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import Asked, BlockDigest, Closes
 from headwater.algebra.words.degraded import Degraded, Why
+from headwater.algebra.words.pause import Pause
 from headwater.algebra.words.remark import Remark
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState, Tally, Unread
 from headwater.algebra.words.update_proof import UpdateProof
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.identity.signing import KeySignatures, MemoryKeys
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.codec import _LAYOUTS, Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.messages import (
     AbsenceMessage,
     AckMessage,
@@ -353,6 +355,8 @@ FULL = [
             unwanted=((115, 119),),
             largest=(TopRequest(116, 2, 7.5, (9,)), TopRequest(117, 2, 0.0)),
             shares=(ShareTable(2, 110, 119, ((1 << 29, 1 << 4),)),),
+            pause=Pause(120, 2.0),
+            exempt_through=118,
         ),
         panes=(PaneHeld(111, 5), PaneHeld(112, 1 << 300)),
         rounds=(RoundsHeld(pane=113, first=2, last=4, sites=6 | 1 << 300),),
@@ -395,6 +399,8 @@ FULL = [
         flush_level=5,
         deferred=((16, 19),),
         degraded=(Degraded(30, 2, Why.CAPACITY),),
+        as_of=SiteAsOf("pages@hub#1", 10, 1, 2, 3, 20, 4),
+        paused_from=31,
     ),
     Heartbeat(
         sent_s=1.5,

@@ -7,6 +7,7 @@ from headwater.algebra.route import Route
 from headwater.algebra.words.absence import LOST_MAX, Absence
 from headwater.overlay.messages import AbsenceMessage
 from headwater.overlay.outputs import AbsenceDelivered
+from headwater.plan.tree import Tree
 from headwater.sim.world.keys import OPERATOR, SimulatedKey, SimulatedSignatures
 
 TREE = """
@@ -123,13 +124,13 @@ def test_who_was_never_seen_since_the_start_is_waited_for_longer(overlay):
 
 
 def test_what_its_speaker_has_not_signed_is_refused(world):
-    forged = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    forged = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(3,))
     other = world.signatures["b"].sign_absence(forged)
     for word in (forged, other):
         world.hand("a", "root", AbsenceMessage(word))
     assert said(world) == []
     assert world.peers["root"].counts()["refused"] == 2
-    changed = msgspec.structs.replace(world.signatures["a"].sign_absence(forged), lost=(3,))
+    changed = msgspec.structs.replace(world.signatures["a"].sign_absence(forged), lost=(2,))
     world.hand("a", "root", AbsenceMessage(changed))
     assert said(world) == []
     world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(forged)))
@@ -148,15 +149,55 @@ def test_what_its_speaker_has_not_signed_is_refused(world):
     ],
 )
 def test_what_can_not_be_is_refused(world, change):
-    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(3,))
     word = world.signatures["a"].sign_absence(msgspec.structs.replace(word, **change))
     world.hand("a", "root", AbsenceMessage(word))
     assert said(world) == []
     assert world.peers["root"].counts()["refused"] == 1
 
 
+@pytest.mark.parametrize(
+    ("speaker", "lost"), [("c", "d"), ("a", "b"), ("d", "d"), ("b", "root"), ("c", "a")]
+)
+def test_a_word_of_a_member_that_is_no_parent_of_the_site_is_refused(world, speaker, lost):
+    """On its first hop, so it goes no further, and the guests that it names count for nothing."""
+    word = Absence(
+        world.query,
+        world.ordinal[speaker],
+        clock_s=world.now_s,
+        lost=(world.ordinal[lost],),
+        guests=(world.ordinal["root"],),
+    )
+    signed = world.signatures[speaker].sign_absence(word)
+    for to in ("root", "a"):
+        if to != speaker:
+            world.hand(speaker, to, AbsenceMessage(signed))
+            assert world.peers[to].counts()["refused"] == 1
+    world.run(3.0)
+    assert said(world) == []
+
+
+def test_one_true_loss_carries_no_other(world):
+    """a is a parent of c and d; of b it says what it can not know."""
+    lost = tuple(sorted(world.ordinal[name] for name in ("b", "d")))
+    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=lost)
+    world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(word)))
+    assert said(world) == []
+    assert world.peers["root"].counts()["refused"] == 1
+
+
+def test_it_speaks_for_all_queries_of_the_root_each_with_its_own_trees(world):
+    """Those of the named one have a above nobody."""
+    star = Tree(0, tuple((world.ordinal[name], 0) for name in NAMES[1:]))
+    other = world.install("other", sites=NAMES, tree=star)
+    world.run(3.0)
+    word = Absence(other, world.ordinal["a"], clock_s=world.now_s, lost=(world.ordinal["d"],))
+    world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(word)))
+    assert len(said(world)) == 1
+
+
 def test_a_word_on_a_way_that_is_none_is_refused(world):
-    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(4,))
+    word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=(3,))
     signed = world.signatures["a"].sign_absence(word)
     world.hand("a", "root", AbsenceMessage(signed, Route(99)))
     assert said(world) == []
@@ -191,7 +232,7 @@ def test_a_peer_that_was_asleep_accuses_nobody(world):
 def test_of_a_flood_of_words_so_many_are_looked_at_as_the_budget_has(world):
     per_s = world.config.absences_per_s_max
     for number in range(1_000):
-        word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s + number, lost=(4,))
+        word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s + number, lost=(3,))
         world.hand("a", "root", AbsenceMessage(world.signatures["a"].sign_absence(word)))
     assert len(said(world)) == 2 * per_s
     assert world.peers["root"].counts()["absence beyond its budget"] == 1_000 - 2 * per_s

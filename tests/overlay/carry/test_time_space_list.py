@@ -38,9 +38,11 @@ class Bench:
         self.query = LiveQuery(
             "q@a#1", "a", False, (plan,), sites, Counting(), time_s=time_s, sends_early=sends_early
         )
-        self.is_open = True
+        self.is_open, self.is_behind = True, False
         self.tray = Tray(notice_every_s=0.0)
-        self.list = TimeSpaceList(OverlayConfig(**config), self, self.tray)
+        self.list = TimeSpaceList(
+            OverlayConfig(**config), self, self.tray, is_behind=lambda now_s: self.is_behind
+        )
 
     def next_hop(self, _, route, __, *, now_s):
         return Hop("parent", route, "same tree") if self.is_open else None
@@ -139,7 +141,7 @@ def test_nobody_learns_from_early_updates_how_long_to_wait(make_bench):
             for site, after_s in ((2, 4.0), (3, 4.1)):
                 bench.insert(site, pane, now_s=10.0 * pane + after_s)
             bench.tick(10.0 * pane + 9.0)
-        (net_dist,) = bench.list._net_dists["q@a#1"].values()
+        (net_dist,) = bench.list._times._net_dists["q@a#1"].values()
         estimates.append(net_dist.estimate_s)
     assert estimates[0] == pytest.approx(estimates[1])
 
@@ -356,3 +358,35 @@ def test_an_entry_gathers_no_more_than_one_message_may_hold(make_bench):
     assert max((len(one.rows) for one in left), default=0) <= 10
     assert len(bench.list._by_key) == 1
     assert len(bench.list) == 10
+
+
+def test_a_peer_that_is_behind_passes_on_unmerged_what_has_a_way(overlay):
+    bench = Bench(overlay.NumbersMerger())
+    bench.insert(1)
+    bench.is_behind = True
+    assert [one.coverage.sites for one in bench.insert(2)] == [1 << 2]
+    assert bench.calls == []
+    assert bench.tray.noted["unmerged"] == 1
+    (first,) = bench.tick(9.0)
+    assert first.coverage.sites == 1 << 1, "what was held before leaves in its time"
+
+
+def test_what_has_no_way_is_merged_by_a_peer_that_is_behind_too(overlay):
+    bench = Bench(overlay.NumbersMerger())
+    bench.is_open, bench.is_behind = False, True
+    assert bench.insert(1) == bench.insert(2) == []
+    bench.tick(9.0)
+    bench.is_open = True
+    (summary,) = [one for _, one in bench.list.way_opened(now_s=10.0)]
+    assert summary.coverage.sites == 0b110
+    assert bench.tray.noted["unmerged"] == 0
+
+
+def test_a_peer_that_has_caught_up_merges_again(overlay):
+    bench = Bench(overlay.NumbersMerger())
+    bench.is_behind = True
+    assert len(bench.insert(1)) == 1
+    bench.is_behind = False
+    assert bench.insert(2) == bench.insert(3) == []
+    (summary,) = bench.tick(9.0)
+    assert summary.coverage.sites == 0b1100

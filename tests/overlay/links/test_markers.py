@@ -73,7 +73,6 @@ def test_who_never_answers_is_asked_ever_more_seldom():
         < pauses[-1]
         <= PAUSE_S_MAX + ANSWERED_WITHIN_S + EVERY_S_MAX + 2
     )
-    assert markers.unanswered_count == len(asked_s) - 1
 
 
 def test_the_newest_that_was_read_is_named_with_how_long_ago_and_not_on_a_new_link():

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from headwater.algebra.capacity.way_capacity import UNKNOWN
+from headwater.algebra.capacity.way_capacity import BUDGET, UNKNOWN
+from headwater.overlay.links.link_budgets import LinkBudgets
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.messages import Heartbeat
 from headwater.overlay.ways.root_pulses import RootPulse
@@ -42,6 +43,16 @@ def test_a_site_hears_of_a_narrow_link_beyond_its_own(world):
     assert found.bytes_per_s == pytest.approx(8_000.0, rel=0.1)
     assert found.narrowest == "beyond a"
     assert world.peers["b"].way_capacity(query) == UNKNOWN, "that way is another one"
+
+
+def test_a_budget_narrows_the_way_to_what_control_leaves_of_it(world):
+    query = world.install()
+    carries(world, "c", "a", 50_000.0)
+    world.peers["c"].use_budgets(LinkBudgets(20_000.0, {"a": 10_000.0}))
+    found = world.peers["c"].way_capacity(query)
+    assert (found.bytes_per_s, found.narrowest) == (pytest.approx(8_000.0), BUDGET)
+    world.peers["c"].use_budgets(LinkBudgets(control_share_max=0.5, to={"a": 10_000.0}))
+    assert world.peers["c"].way_capacity(query).bytes_per_s == pytest.approx(5_000.0)
 
 
 def test_a_neighbour_that_claims_too_much_is_bounded_by_the_own_link(world):

@@ -302,3 +302,39 @@ def test_a_revision_states_no_less_than_the_one_before() -> None:
     after = envelope(root).fidelity
     assert after.area > before.area
     assert after.fidelity.at_least(before.fidelity) == after.fidelity
+
+
+@pytest.mark.parametrize("is_final", [False, True])
+def test_a_demand_holds_for_windows_of_the_past(is_final: bool) -> None:
+    """A site still reads what was before the query: an answer that has enough does not wait for
+    it, and with enough what it brings later is not taken."""
+    demand = msgspec.structs.replace(AREA, is_final=is_final)
+    query = msgspec.structs.replace(query_of(demand, begin_pane=0), reads_past=True)
+    late_s = 10_000.0
+    root = RootDesk(query, make_roster(SITES), now_s=late_s)
+    behind = {"catching_up": True}
+    root.hear(*(state(query, n, of=LIFE, **behind) for n in range(SITES)), now_s=late_s)
+    bring(root, pane_of(0, SITES - 1), now_s=late_s + 1.0)
+    assert not root.published[0], "a quarter is in, and windows of the past have no deadline yet"
+    bring(root, pane_of(1), now_s=late_s + 2.0)
+    bring(root, [(0, 2)], now_s=late_s + 3.0)
+    assert envelope(root).trigger is Trigger.ENOUGH
+    assert envelope(root).fidelity.is_met
+    first = envelope(root).revision
+    bring(root, [*pane_of(2)[1:], *pane_of(3)], now_s=late_s + 60.0)
+    assert (envelope(root).revision > first) == (not demand.is_final)
+
+
+def test_why_says_by_what_a_window_was_first_answered_also_after_revisions_and_a_restart() -> None:
+    root = desk(ENOUGH)
+    bring(root, pane_of(0), now_s=12.0)
+    root.work(now_s=50.0)
+    said = "first answered by deadline: its time was over"
+    assert said in explain(root.root, 0).text()
+    bring(root, pane_of(1), now_s=55.0)
+    root.start(now_s=56.0)
+    assert (envelope(root).trigger, envelope(root).first_trigger) == (
+        Trigger.REVISION,
+        Trigger.DEADLINE,
+    )
+    assert said in explain(root.root, 0).with_published(envelope(root)).text()

@@ -79,6 +79,48 @@ def test_what_follows_is_said_by_the_option() -> None:
     assert level.stands_for.finally_ is Finally.EXACT
 
 
+ALL_OF_IT = "coarsen(time, 5 s, 10 s), threshold(n, 1 % of total), sample(url, 1/4)"
+
+
+def test_a_threshold_stands_among_levels_and_each_of_them_may_keep_back_by_it() -> None:
+    full, *levels = compiled(degrade=ALL_OF_IT, more=", finally = 'exact'")
+    assert full.degrades is not None
+    assert [one.id.name for one in levels] == [
+        "hits_5_seconds",
+        "hits_10_seconds",
+        "hits_10_seconds_sample_of_url_1_in_2",
+        "hits_10_seconds_sample_of_url_1_in_4",
+    ]
+    assert [full.degrades.companion_at(step) for step in range(9)] == [0, 1, 2, 2, 2, 2, 2, 3, 4]
+    assert [level_fault(full, one) for one in levels] == [None] * 4
+    assert {one.tolerates for one in levels} == {full.tolerates}
+    assert full.tolerates is not None
+    assert full.tolerates.is_by_link
+    for one in (full, *levels):
+        check_query(one)
+
+
+@pytest.mark.parametrize(
+    "degrade",
+    [
+        "threshold(n, 1 % of total), coarsen(time, 5 s)",
+        "coarsen(url, upper(url)), threshold(n, 1 %)",
+        "threshold(n, 1 % of total), sample(url, 1/2)",
+    ],
+)
+def test_a_threshold_may_stand_anywhere_among_them(degrade: str) -> None:
+    full, *levels = compiled(degrade=degrade)
+    assert [level_fault(full, one) for one in levels] == [None]
+
+
+def test_what_levels_keep_back_by_is_settled_with_them() -> None:
+    full, *_ = compiled(degrade=ALL_OF_IT)
+    with pytest.raises(QueryRefused, match="other settings install none"):
+        altered(full, f"degrade = '{ALL_OF_IT.replace('1 %', '2 %')}'")
+    assert altered(full, f"degrade = '{ALL_OF_IT}', deadline = '20 s'").tolerance == full.tolerates
+    assert altered(full, "degrade = 'none'").tolerance is None
+
+
 def test_an_input_that_ends_has_none() -> None:
     assert [one.id.name for one in compiled(ends=True)] == ["hits"]
 
@@ -86,8 +128,14 @@ def test_an_input_that_ends_has_none() -> None:
 @pytest.mark.parametrize(
     ("more", "degrade", "why"),
     [
-        (", error = '1 % of total'", "coarsen(time, 5 s)", "an error or a threshold"),
-        ("", "coarsen(time, 5 s), threshold(n, 1 % of total)", "an error or a threshold"),
+        (", error = '1 % of total'", "coarsen(time, 5 s)", "an error beside it"),
+        (
+            ", error = '1 % of total'",
+            "coarsen(time, 5 s), threshold(n, 2 % of total)",
+            "an error beside it",
+        ),
+        ("", "coarsen(time, 5 s), threshold(n, 500)", "write it as a share, such as 1 % of total"),
+        ("", "coarsen(time, 5 s), top(10, n)", "top beside it"),
         (
             ", staleness = '20 s', rounds = '4'",
             "coarsen(time, 5 s)",

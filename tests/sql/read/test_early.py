@@ -5,6 +5,8 @@ from query_kit import queries_in
 
 from headwater.errors import QueryRefused
 from headwater.plan.query import Query
+from headwater.sql.alter import merged_options, settings_with, written_options
+from headwater.sql.alter_statement import read_settings
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -61,3 +63,28 @@ def test_explain_says_whether_groups_may_leave_early() -> None:
     assert said in explain(compiled("error = '1 % of total'"))
     assert said in explain(compiled("staleness = '5 s'"))
     assert "before the close" not in explain(compiled("error = '1 % of total', rounds = '1'"))
+
+
+@pytest.mark.parametrize(
+    ("installed", "altered", "rounds"),
+    [
+        ("disorder = '1 s'", "error = '1 % of total'", 8),
+        ("disorder = '1 s'", "staleness = '9 s'", 8),
+        ("staleness = '9 s'", "deadline = '9 s'", 1),
+        ("staleness = '9 s'", "error = '1 % of total'", 8),
+        ("error = '1 % of total'", "error = 'none'", 1),
+        ("error = '1 % of total', rounds = '4'", "error = 'none'", 1),
+        ("error = '1 % of total', rounds = '4'", "error = '2 % of total'", 4),
+        ("error = '1 % of total', rounds = '4'", "error = 'none', staleness = '9 s'", 4),
+    ],
+)
+def test_altered_settings_say_into_how_many_rounds_a_pane_is_divided(
+    installed: str, altered: str, rounds: int
+) -> None:
+    query = compiled(installed)
+    written = merged_options(written_options(query.program.text), read_settings(altered))
+    settings = settings_with(query, written, known_sites=query.sites)
+    assert settings.rounds == rounds
+    assert settings.on(query).round_count == rounds
+    back = settings_with(query, written_options(query.program.text), known_sites=query.sites)
+    assert back.on(query).round_count == query.round_count

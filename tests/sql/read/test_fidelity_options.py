@@ -13,6 +13,7 @@ from headwater.local.trial.demand_lines import demand_lines
 from headwater.plan.flat_query import FlatQuery
 from headwater.plan.query import Query
 from headwater.sql.admit.needs import FIDELITY, RANDOM
+from headwater.sql.validate.validate import validate
 from headwater.sql.write.explain import explain
 
 SOURCE = (
@@ -133,7 +134,28 @@ def test_counts_and_sums_are_scaled_and_nothing_else_is() -> None:
     assert query.demanded.scaled_columns == ("n", "size", "late")
     text = explain(query)
     assert "takes area 40 %, random (4 of each 10 panes) of a window" in text
-    assert "says by what to multiply n, size, late to estimate all records" in text
+    assert "has n, size, late beside it as all records are estimated to have it" in text
+
+
+def test_sessions_are_cut_by_a_draw_and_that_is_said_and_nothing_of_them_is_scaled() -> None:
+    text = (
+        f"{SOURCE} CREATE STREAM s WITH (fidelity = 'area 40 %, random') AS "
+        "SELECT word, count(*) AS n FROM r GROUP BY word, session_window(ts, '30 seconds');"
+    )
+    (query,) = queries_in(text)
+    assert query.demanded is not None
+    assert query.demanded.scaled_columns == ()
+    assert "sessions that reach into panes which were not drawn are cut there" in explain(query)
+    assert "random leaves out panes, and sessions go over several" in str(validate(text))
+
+
+def test_no_panes_are_drawn_of_states_and_the_advice_is_none_that_they_can_not_follow() -> None:
+    with pytest.raises(QueryRefused, match="leave random out: a state is of the last rows") as why:
+        queries_in(
+            f"{SOURCE} CREATE STREAM s WITH (fidelity = 'area 40 %, random') AS "
+            "SELECT word, count(*) AS n FROM r GROUP BY word, last_rows(5, every => '1 second');"
+        )
+    assert "slides" not in str(why.value)
 
 
 def test_a_demand_that_nobody_can_mean_makes_no_query() -> None:

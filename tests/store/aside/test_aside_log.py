@@ -9,8 +9,8 @@ from store_kit import QUERY, SOURCE, CubeUser
 from headwater.edge.shedding.choose_skip import Skip
 from headwater.plan.readings import is_aside
 from headwater.reading.outcome import Batch, SiteOutcome
-from headwater.store.cube.source_state import Aside, AsidePanes
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Aside, AsidePanes
 
 OTHER = "others@home#2"
 

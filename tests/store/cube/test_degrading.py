@@ -9,6 +9,7 @@ import pytest
 from edge_site import EdgeSite
 from store_kit import SOURCE, CubeUser
 
+from headwater.algebra.capacity.way_capacity import BUDGET
 from headwater.algebra.panes import WindowSpec
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import Finally, Threshold, Tolerance, ToleratedColumn
@@ -85,6 +86,10 @@ def test_the_bound_rises_in_steps_while_the_way_is_narrow_and_falls_when_it_is_w
     said = site.states[-1].degraded
     assert [one.why for one in said].count(Why.RESTORED) >= 1
     assert said[-1].step == 0
+    (told,) = (one.degrading for one in site.edge.progress())
+    assert told is not None
+    assert told.degraded_count >= 1
+    assert told.restored_count >= 1
 
 
 def test_the_state_says_from_which_pane_on_and_a_restart_goes_on_there(site: EdgeSite) -> None:
@@ -98,6 +103,15 @@ def test_the_state_says_from_which_pane_on_and_a_restart_goes_on_there(site: Edg
     assert raised is not None
     assert (edge.degrading.step, raised.at) == (1, 1)
     assert edge.state.record.degraded == said
+
+
+@pytest.mark.parametrize(("narrowest", "why"), [(BUDGET, Why.BUDGET), ("fra", Why.CAPACITY)])
+def test_a_budget_of_the_site_or_its_link_is_told_as_the_reason(
+    site: EdgeSite, narrowest: str, why: Why
+) -> None:
+    site.rate, site.narrowest = 100.0, narrowest
+    run(site, range(131, 134))
+    assert site.states[-1].degraded == (Degraded(133, 1, why),)
 
 
 def test_each_level_is_known_by_the_rows_that_it_would_leave(site: EdgeSite) -> None:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import msgspec
@@ -30,6 +31,8 @@ from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.config import EdgeConfig
 from headwater.edge.outputs import MakeEarly, Send
 from headwater.edge.report import BatchReport
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import Numbered, SettingsBook
 from headwater.plan.query import ROUND_S_MIN, ROUNDS_PER_PANE_MAX, Query
 
 TOLERANCE = Tolerance((ToleratedColumn("hits", "n", ErrorForm.TOTAL, 0.02),), Finally.BOUNDED)
@@ -340,3 +343,94 @@ def test_a_flush_is_as_long_as_what_is_left_at_the_close_takes_the_way(site: Sit
     site.batch(122, *PAGES, now_s=1_225.1)
     site.read(now_s=1_232.2)
     assert site.edge.progress()[0].flush_s < progress.flush_s
+
+
+def alter(site: Site, number: int, pane: int, **settings: object) -> None:
+    one = msgspec.structs.replace(Settings.of(site.query), **settings)
+    site.edge.alter(str(site.query.id), SettingsBook(changes=(Numbered(number, pane, one),)))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_left_early_is_not_sent_again_where_the_bound_is_taken_away_and_agents_restart(
+    site: Site, again: bool
+) -> None:
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    alter(site, 1, 122, tolerance=None, rounds=1)
+    if again:
+        site.again(now_s=1_216.0)
+        alter(site, 1, 122, tolerance=None, rounds=1)
+    site.close(121)
+    sent, left = site.rows(121, 1), site.rows(121, 2)
+    assert sent.keys() & left.keys() == set()
+    assert sum(sent.values()) + sum(left.values()) == 400
+    assert [one.pane for one in site.cuts] == [121]
+    assert not site.edge._edges[str(site.query.id)].early.is_used
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_stream_without_a_bound_that_gets_one_sends_early_from_the_altered_pane_on(
+    site: Site, again: bool
+) -> None:
+    tolerance = site.query.tolerance
+    site.query = msgspec.structs.replace(site.query, tolerance=msgspec.UNSET, rounds=msgspec.UNSET)
+    site.start(now_s=1_000.0)
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_215.1)
+    alter(site, 1, 122, tolerance=tolerance, rounds=4)
+    if again:
+        site.again(now_s=1_216.0)
+        alter(site, 1, 122, tolerance=tolerance, rounds=4)
+    site.read(now_s=1_222.2)
+    assert site.cuts == []
+    site.batch(122, *PAGES, now_s=1_225.1)
+    assert [one.pane for one in site.cuts] == [122]
+    site.close(122)
+    total = sum(sum(site.rows(122, n).values()) for n in (1, 2))
+    assert total == 400, "nothing of it is withheld, nothing is sent twice"
+
+
+def values_of(site: Site, update: int) -> list[int]:
+    return sorted(site.rows(121, update).values())
+
+
+def test_a_long_flush_leaves_in_pieces_into_room_and_what_matters_most_goes_first(
+    site: Site,
+) -> None:
+    site.config = EdgeConfig(early_keys_min=10)
+    site.start(now_s=1_000.0)
+    pages = tuple((f"/{n}", 1_000 + n) for n in range(40))
+    pages += tuple((f"/large/{n}", 100_000 + n) for n in range(40))
+    learn(site)
+    site.batch(121, *pages, now_s=1_219.9)
+    early = len(site.of(121))
+    site.room = 1
+    site.read(now_s=1_222.2)
+    (piece,) = site.of(121)[early:]
+    assert piece.updates[0] == (early + 1, early + 1), "one at a time, as there is room"
+    site.room = 1 << 20
+    site.tick(now_s=1_223.0)
+    closes = site.of(121)[early:]
+    assert len(closes) > 1
+    numbers = [one.updates[0][0] for one in closes]
+    assert numbers == sorted(numbers)
+    assert {part.closed_at for one in closes for part in one.coverage.parts} == {numbers[-1]}
+    pieces = [values_of(site, number) for number in numbers]
+    assert all(a[0] >= b[-1] for a, b in itertools.pairwise(pieces))
+
+
+def test_a_flush_that_is_short_leaves_as_ever_in_one(site: Site) -> None:
+    learn(site)
+    site.rate = 1e6
+    site.batch(121, *PAGES, now_s=1_219.9)
+    site.read(now_s=1_222.2)
+    assert [one.updates for one in site.of(121)] == [((1, 1),)]
+
+
+def test_a_stream_without_a_bound_never_leaves_in_pieces(site: Site) -> None:
+    site.query = msgspec.structs.replace(site.query, tolerance=msgspec.UNSET, rounds=msgspec.UNSET)
+    site.start(now_s=1_000.0)
+    learn(site)
+    site.batch(121, *PAGES, now_s=1_219.9)
+    site.read(now_s=1_222.2)
+    assert [one.updates for one in site.of(121)] == [((1, 1),)]

@@ -28,7 +28,7 @@ def made_anew(user: CubeUser) -> None:
 def follower_of(user: CubeUser, directory: Path) -> LogFollower:
     directory.mkdir(exist_ok=True)
     return LogFollower(
-        user.cube.cuts, source=SOURCE, directory=directory, pattern="*.log", start=Start.BEGINNING
+        user.cube.cuts, user.glob(directory, "*.log"), source=SOURCE, start=Start.BEGINNING
     )
 
 

@@ -34,8 +34,8 @@ from headwater.errors import (
 )
 from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.cube import Cube
-from headwater.store.cube.source_state import Loss
 from headwater.store.disk import Disk
+from headwater.store.input.source_state import Loss
 
 Open = Callable[..., CubeUser]
 SECOND = "hits@home#2"

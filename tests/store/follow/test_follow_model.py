@@ -87,12 +87,10 @@ class LogWriters(RuleBasedStateMachine):
         self.user.cube.manifest.run("PRAGMA synchronous = OFF")
         self.follower = LogFollower(
             self.user.cube.cuts,
+            self.user.glob(self.logs, GLOB),
             source=SOURCE,
-            directory=self.logs,
-            pattern=GLOB,
             start=self.start,
             config=CONFIG,
-            disk=self.disk,
         )
         self.epoch = self.user.cube.cuts.begin_epoch(SOURCE)
 

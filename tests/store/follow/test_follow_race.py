@@ -51,9 +51,8 @@ def test_lines_written_and_rotated_during_polls_come_exactly_once(tmp_path: Path
     def open_follower() -> LogFollower:
         return LogFollower(
             user.cube.cuts,
+            user.glob(logs, "*.log*"),
             source=SOURCE,
-            directory=logs,
-            pattern="*.log*",
             start=Start.BEGINNING,
             config=FollowConfig(held_files_max=3),
         )

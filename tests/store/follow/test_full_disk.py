@@ -56,7 +56,7 @@ def test_a_full_disk_stops_writing_and_nothing_is_lost_or_counted_twice_when_the
         logs = tmp_path / "logs"
         logs.mkdir()
         follower = LogFollower(
-            user.cube.cuts, source=SOURCE, directory=logs, pattern="*.log", start=Start.BEGINNING
+            user.cube.cuts, user.glob(logs, "*.log"), source=SOURCE, start=Start.BEGINNING
         )
         follower.poll(now_s=0.0)
         epoch = user.cube.cuts.begin_epoch(SOURCE)

@@ -61,7 +61,7 @@ def test_links_to_finite_input_are_synced(
 ) -> None:
     user = open_cube(disk=disk)
     (tmp_path / "a.csv").write_text("1\n")
-    one = FiniteInput(user.cube.cuts, source=SOURCE, directory=tmp_path, pattern="*.csv")
+    one = FiniteInput(user.cube.cuts, user.glob(tmp_path, "*.csv"), source=SOURCE)
     disk.synced.clear()
     assert one.poll(now_s=1.0).cuts == 1
     assert disk.synced == [user.directory / "spool"]
@@ -75,7 +75,7 @@ def test_the_link_that_keeps_unread_lines_alive_is_synced(
     logs = tmp_path / "logs"
     logs.mkdir()
     follower = LogFollower(
-        user.cube.cuts, source=SOURCE, directory=logs, pattern="*.log", start=Start.BEGINNING
+        user.cube.cuts, user.glob(logs, "*.log"), source=SOURCE, start=Start.BEGINNING
     )
     follower.poll(now_s=1.0)
     (logs / "a.log").write_text("1\n2\n")

@@ -53,9 +53,8 @@ def test_a_directory_whose_files_are_read_is_not_named(logs: Path) -> None:
 def test_a_follower_counts_all_that_it_does_not_read(open_cube: Open, logs: Path) -> None:
     for number in range(REFUSED_SHOWN_MAX + 7):
         (logs / f"old{number}.log.lz4").write_bytes(b"?")
-    poll = LogFollower(open_cube().cube.cuts, source=SOURCE, directory=logs, pattern="*.log*").poll(
-        now_s=5.0
-    )
+    user = open_cube()
+    poll = LogFollower(user.cube.cuts, user.glob(logs, "*.log*"), source=SOURCE).poll(now_s=5.0)
     assert len(poll.refused) == REFUSED_SHOWN_MAX
     assert poll.refused_count == REFUSED_SHOWN_MAX + 7 + 4
 
@@ -64,7 +63,8 @@ def test_a_finite_input_says_what_it_left_alone_for_as_long_as_it_lasts(
     open_cube: Open, logs: Path
 ) -> None:
     """It looks at its directory once; that the second poll finds nothing to refuse is no news."""
-    source = FiniteInput(open_cube().cube.cuts, source=SOURCE, directory=logs, pattern="*.log*")
+    user = open_cube()
+    source = FiniteInput(user.cube.cuts, user.glob(logs, "*.log*"), source=SOURCE)
     first, second = source.poll(now_s=5.0), source.poll(now_s=6.0)
     assert first.refused_count == second.refused_count == 4
     assert second.refused == first.refused

@@ -31,7 +31,7 @@ def logs(tmp_path: Path) -> Path:
 
 
 def finite(user: CubeUser, logs: Path, disk: FaultyDisk | None = None) -> FiniteInput:
-    return FiniteInput(user.cube.cuts, source=SOURCE, directory=logs, pattern="*.csv*", disk=disk)
+    return FiniteInput(user.cube.cuts, user.glob(logs, "*.csv*", disk=disk), source=SOURCE)
 
 
 def commit_all(user: CubeUser) -> object:

@@ -120,9 +120,7 @@ def test_a_finite_input_knows_the_header_of_each_file(user: CubeUser, tmp_path: 
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfx,y\n1,2\n")
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(b"y,x\n3,4\n"))
     (tmp_path / "c.csv.gz").write_bytes(b"not at all")
-    source = FiniteInput(
-        user.cube.cuts, source=SOURCE, directory=tmp_path, pattern="*.csv*", form=NAMED
-    )
+    source = FiniteInput(user.cube.cuts, user.glob(tmp_path, "*.csv*"), source=SOURCE, form=NAMED)
     source.poll(now_s=1.0)
     chunks = user.cube.cuts.pending(SOURCE)
     assert [chunk.header for chunk in chunks] == ["x,y", "y,x", ""]

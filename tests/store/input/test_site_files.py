@@ -73,11 +73,10 @@ def test_follower_finite_input_and_reference_read_the_same_files(
     tree: Path, user: CubeUser, glob: str
 ) -> None:
     cuts, reach = user.cube.cuts, Reach([tree])
-    follower = LogFollower(
-        cuts, source="log", directory=tree, pattern=glob, start=Start.BEGINNING, reach=reach
-    )
+    look = Glob(tree, glob, disk=cuts.disk, reach=reach)
+    follower = LogFollower(cuts, look, source="log", start=Start.BEGINNING)
     follower.poll(now_s=1.0)
-    FiniteInput(cuts, source="files", directory=tree, pattern=glob, reach=reach).poll(now_s=1.0)
+    FiniteInput(cuts, look, source="files").poll(now_s=1.0)
     follower.close()
     reference = sorted(path.read_text().rstrip("\n") for path in paths_below([tree], glob))
     assert read_by(user, "log") == read_by(user, "files") == reference

@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 def follower(user: CubeUser, folder: Path, kind: str, start: Start = Start.BEGINNING) -> WholeFiles:
     return WholeFiles(
-        user.cube.cuts, source=SOURCE, directory=folder, pattern="*", start=start, form=FORMS[kind]
+        user.cube.cuts, user.glob(folder, "*"), source=SOURCE, start=start, form=FORMS[kind]
     )
 
 
@@ -206,9 +206,7 @@ def test_a_finite_input_counts_what_is_not_whole_as_lost(
     user = open_cube()
     data = write(folder / "good", kind)
     (folder / "half").write_bytes(data[:-2])
-    source = FiniteInput(
-        user.cube.cuts, source=SOURCE, directory=folder, pattern="*", form=FORMS[kind]
-    )
+    source = FiniteInput(user.cube.cuts, user.glob(folder, "*"), source=SOURCE, form=FORMS[kind])
     poll = source.poll(now_s=1.0)
     assert poll.cuts == 1
     assert [Path(path).name for path, _ in poll.refused] == ["half"]

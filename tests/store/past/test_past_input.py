@@ -39,10 +39,9 @@ class Site:
         """A new process."""
         self.user.reopen()
         self.cuts = self.user.cube.cuts
+        self.glob = self.user.glob(self.logs, "*.log*")
         self.epochs: dict[str, int] = {}
-        self.live = LogFollower(
-            self.cuts, source=SOURCE, directory=self.logs, pattern="*.log*", start=Start.END
-        )
+        self.live = LogFollower(self.cuts, self.glob, source=SOURCE, start=Start.END)
         self.past: PastInput | None = None
 
     def write(self, name: str, *lines: str, ended: bool = True) -> None:
@@ -61,7 +60,7 @@ class Site:
         self.commit(SOURCE)
 
     def begin_past(self) -> None:
-        self.past = PastInput(self.cuts, source=PAST, directory=self.logs, pattern="*.log*")
+        self.past = PastInput(self.cuts, self.glob, source=PAST)
 
     def catch_up(self, polls: int = 50) -> None:
         assert self.past is not None

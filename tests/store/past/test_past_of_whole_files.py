@@ -33,9 +33,9 @@ class Folder:
         """A new process."""
         self.user.reopen()
         self.cuts, self.epochs = self.user.cube.cuts, dict[str, int]()
-        facts = {"directory": self.folder, "pattern": "*.json", "form": FORM}
-        self.live = WholeFiles(self.cuts, source=SOURCE, start=Start.END, **facts)
-        self.open_past = lambda: PastInput(self.cuts, source=PAST, **facts)
+        glob = self.user.glob(self.folder, "*.json")
+        self.live = WholeFiles(self.cuts, glob, source=SOURCE, start=Start.END, form=FORM)
+        self.open_past = lambda: PastInput(self.cuts, glob, source=PAST, form=FORM)
 
     def write(self, name: str, *numbers: int) -> None:
         text = json.dumps([{"n": number} for number in numbers])

@@ -24,7 +24,7 @@ import structlog
 
 from headwater.agent.answers.bag_groups import unfolded_bytes
 from headwater.agent.answers.large_answers import FinishedFiles, LargeAnswers
-from headwater.agent.answers.sample_totals import estimates_of
+from headwater.agent.answers.sample_totals import totals_of
 from headwater.agent.answers.uncertain import with_uncertain
 from headwater.agent.answers.window_groups import WindowGroups
 from headwater.agent.stores import SiteStores
@@ -36,7 +36,7 @@ from headwater.errors import HeadwaterError, PaneIsLarge, SegmentDamaged, StoreE
 from headwater.node.effects import Answer
 from headwater.plan.degrading.companion import determined_names
 from headwater.plan.query import Query
-from headwater.root.outputs import WindowAnswer, WindowAnswered
+from headwater.root.outputs import WindowAnswered
 from headwater.root.said.envelope import LeftOut
 from headwater.root.said.sampled import Estimate
 from headwater.spark.root.bad_groups import Finished, GroupFinisher
@@ -180,30 +180,24 @@ class AnswerRunner:
     def _windows(self, query: Query, answer: Answer) -> dict[int, Stamps]:
         """By which panes the windows that have rows are made of."""
         found = {
-            request.window: self._stamps(query, answer, request)
+            request.window: self._windows_of.stamps(
+                query, request.window, kept_through=answer.kept_through, pieces=request.pieces
+            )
             for request in answer.requests
             if request.panes
         }
         return {window: stamps for window, stamps in found.items() if stamps}
 
-    def _stamps(self, query: Query, answer: Answer, request: WindowAnswer) -> Stamps:
-        if request.pieces:
-            return self._windows_of.stamps_of_level(query, answer, request)
-        return self._windows_of.stamps(query, request.window, kept_through=answer.kept_through)
-
-    def _groups(self, query: Query, answer: Answer, window: int, stamps: Stamps) -> Groups:
-        request = next(one for one in answer.requests if one.window == window)
-        if request.pieces:
-            return self._windows_of.of_level(query, answer, request)
-        return self._windows_of.of(query, window, stamps, kept_through=answer.kept_through)
-
     def _small_groups(self, query: Query, answer: Answer) -> Callable[[int, Stamps], Groups]:
         """Groups of windows that all go through memory, which raise ``PaneIsLarge`` beyond."""
         bytes_left = QUICK_BYTES_MAX
+        pieces = {request.window: request.pieces for request in answer.requests}
 
         def of(window: int, stamps: Stamps) -> Groups:
             nonlocal bytes_left
-            groups = self._groups(query, answer, window, stamps)
+            groups = self._windows_of.of(
+                query, window, stamps, kept_through=answer.kept_through, pieces=pieces[window]
+            )
             bytes_left -= unfolded_bytes(query, groups.merged)
             if bytes_left < 0:
                 raise PaneIsLarge(f"{query.id}: its answer is over {QUICK_BYTES_MAX} bytes")
@@ -250,6 +244,15 @@ class Known(NamedTuple):
         return STAMP_BYTES * len(self.stamps) + (0 if self.rows is None else self.rows.nbytes)
 
 
+def _estimates(query: Query, groups: pa.Table) -> tuple[Estimate, ...]:
+    """Of one window, whose groups are all here; none: it is no sample."""
+    totals = totals_of(query)
+    if totals is None:
+        return ()
+    totals.add(groups)
+    return totals.estimates()
+
+
 class FinishedRows:
     """The root part, run only for windows whose panes have changed.
 
@@ -287,8 +290,8 @@ class FinishedRows:
         with self._lock:
             for window, stamps in fresh.items():
                 rows, left = made.rows.get(window), made.left_out.get(window)
-                level = query.stands_for
-                totals = () if level is None else estimates_of(level, groups[window].merged)
+                is_level = query.stands_for is not None
+                totals = _estimates(query, groups[window].merged) if is_level else ()
                 one = Known(stamps, rows, left, totals)
                 kept[window] = one
                 self._keep((str(query.id), window), one)

@@ -22,14 +22,13 @@ from headwater.agent.answers.window_groups import (
     at_level_of,
     groups_maker,
     is_built_up,
-    pieces_of,
 )
 from headwater.algebra.rows.arrow_rows import Groups
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.errors import GroupFailed, PaneIsLarge
 from headwater.node.effects import Answer
 from headwater.plan.query import Query
-from headwater.root.outputs import WindowAnswer
+from headwater.root.outputs import Pieces, WindowAnswer
 from headwater.root.said.envelope import LeftOut
 from headwater.root.said.sampled import Estimate
 from headwater.spark.root.bad_groups import GroupFinisher, overflowing
@@ -128,7 +127,8 @@ class LargeAnswers:
         return merge_in_shares(maker, self._parts(query, answer, request), shares)
 
     def _parts(self, query: Query, answer: Answer, request: WindowAnswer) -> Iterator[pa.Table]:
-        for one in pieces_of(query, answer, request):
+        own = Pieces(str(query.id), request.panes, answer.kept_through)
+        for one in request.pieces or (own,):
             for pane in one.panes:
                 parts = self._ledger.rows.pane_parts(one.query, pane, kept_through=one.kept_through)
                 yield from (at_level_of(query, one, part) for part in parts)

@@ -19,15 +19,6 @@ from headwater.root.said.sampled import Estimate, share_of
 Floats = NDArray[np.float64]
 
 
-def estimates_of(level: Companion, groups: pa.Table) -> tuple[Estimate, ...]:
-    """Of one window, whose groups are all here; none: it is no sample."""
-    if not level.coarsening.halvings:
-        return ()
-    totals = SampleTotals(level)
-    totals.add(groups)
-    return totals.estimates()
-
-
 def totals_of(query: Query) -> SampleTotals | None:
     """None: it takes no sample."""
     level = query.stands_for

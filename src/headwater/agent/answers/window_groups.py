@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from headwater.algebra.windows.pane_source import Stamps
 from headwater.algebra.windows.sessions import EndedSessions, SessionMerger, Sessions
 from headwater.algebra.windows.sliding_window import SlidingWindow, slides
 from headwater.plan.query import Query
-from headwater.root.outputs import Answer, Pieces, WindowAnswer
+from headwater.root.outputs import Pieces
 from headwater.store.ledger.root_ledger import RootLedger
 from headwater.store.table_cache import TableCache
 
@@ -69,12 +69,6 @@ def groups_maker(query: Query, window: int) -> GroupsMaker:
     return EndedSessions(sessions, query.window.window_end_us(window))
 
 
-def pieces_of(query: Query, answer: Answer, request: WindowAnswer) -> tuple[Pieces, ...]:
-    """Of which panes of which queries a window is made."""
-    own = Pieces(str(query.id), request.panes, answer.kept_through)
-    return request.pieces or (own,)
-
-
 def at_level_of(query: Query, of: Pieces, rows: pa.Table) -> pa.Table:
     """Rows of a finer series as the level has them."""
     level = query.stands_for
@@ -92,40 +86,48 @@ class WindowGroups:
         self._sliding: OrderedDict[str, SlidingWindow] = OrderedDict()
         self._lock = threading.Lock()
 
-    def stamps(self, query: Query, window: int, *, kept_through: int) -> Stamps:
-        """By which one knows whether a window has changed."""
-        panes = query.window.panes_of(window)
-        return self._ledger.rows.pane_stamps(str(query.id), panes, kept_through=kept_through)
-
-    def stamps_of_level(self, query: Query, answer: Answer, request: WindowAnswer) -> Stamps:
-        """The same of a level's window, which is made of panes of several queries."""
+    def stamps(
+        self, query: Query, window: int, *, kept_through: int, pieces: Sequence[Pieces] = ()
+    ) -> Stamps:
+        """By which one knows whether a window has changed. ``pieces``: of which panes of which
+        queries a level's window is made."""
+        stamps_of = self._ledger.rows.pane_stamps
+        if not pieces:
+            panes = query.window.panes_of(window)
+            return stamps_of(str(query.id), panes, kept_through=kept_through)
         found: list[tuple[str, int, object]] = []
-        for one in pieces_of(query, answer, request):
+        for one in pieces:
             for pane in one.panes:
-                stamps = self._ledger.rows.pane_stamps(
-                    one.query, range(pane, pane + 1), kept_through=one.kept_through
-                )
+                only = range(pane, pane + 1)
+                stamps = stamps_of(one.query, only, kept_through=one.kept_through)
                 found += [(one.query, pane, stamp) for stamp in stamps.values()]
         return dict(enumerate(found))
 
-    def of_level(self, query: Query, answer: Answer, request: WindowAnswer) -> Groups:
+    def of(
+        self,
+        query: Query,
+        window: int,
+        stamps: Stamps,
+        *,
+        kept_through: int,
+        pieces: Sequence[Pieces] = (),
+    ) -> Groups:
         """Raises ``PaneIsLarge`` where it takes more memory than it may."""
-        rows = []
-        for one in pieces_of(query, answer, request):
-            panes = LedgerPanes(self._ledger, one.query, kept_through=one.kept_through)
-            rows += [at_level_of(query, one, panes.rows(pane)) for pane in one.panes]
-        return BagGroups(query).groups(rows)
-
-    def of(self, query: Query, window: int, stamps: Stamps, *, kept_through: int) -> Groups:
-        """Raises ``PaneIsLarge`` where it takes more memory than it may."""
+        if pieces:
+            return BagGroups(query).groups(list(self._rows_of(query, pieces)))
         panes = LedgerPanes(self._ledger, str(query.id), kept_through=kept_through)
         if not is_built_up(query):
             return BagGroups(query).groups([panes.rows(pane) for pane in sorted(stamps)])
         built = self._sliding_of(query).build(window, stamps, panes)
-        self._make_room(query)
+        self._make_room()
         if built.difference:
             self._differs(query, built.difference)
         return BagGroups(query).folded(built.groups)
+
+    def _rows_of(self, query: Query, pieces: Sequence[Pieces]) -> Iterator[pa.Table]:
+        for one in pieces:
+            panes = LedgerPanes(self._ledger, one.query, kept_through=one.kept_through)
+            yield from (at_level_of(query, one, panes.rows(pane)) for pane in one.panes)
 
     def forget(self, query: str) -> None:
         """It was removed."""
@@ -145,7 +147,7 @@ class WindowGroups:
             self._sliding.move_to_end(name)
             return self._sliding[name]
 
-    def _make_room(self, query: Query) -> None:
+    def _make_room(self) -> None:
         """Whose window leaves is put together from panes the next time."""
         with self._lock:
             held = sum(one.bytes for one in self._sliding.values())

@@ -11,10 +11,11 @@ class AskConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a question that was taken here, and of any question at this site; the least counts."""
 
     bytes_max: int = ASK_BYTES_MAX
-    """Panes that a question reads at one site, as they lie on its disk; beyond, it is declined
-    (refused: over its limit)."""
+    """Panes that a question reads at one site, as they lie on its disk, or the files of the logs
+    that it reads; beyond, it is declined (refused: over its limit)."""
     seconds_max: float = ASK_S_MAX
-    """How long a site works for one question; then it is declined, too."""
+    """How long a site works for one question, also one that reads the logs; then it is declined,
+    too."""
     questions_max: int = 2
     """Questions that this site answers at once; others wait for their turn."""
     life_s: float = ASK_LIFE_S

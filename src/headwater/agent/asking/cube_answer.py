@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
 from headwater.algebra.sets import ranges
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.errors import HeadwaterError
 from headwater.plan.query import Query
@@ -173,28 +174,23 @@ def damaged_ranges(found: FoundPanes) -> ranges.Ranges:
     return ranges.normal(found.damaged)
 
 
-def as_of_text(found: CubeSlice, stream: Query) -> str:
-    """What is said of it with the answer: its updates are those that the cube had just then."""
-    count = sum(len(of_pane) for of_pane in found.stretches.values())
-    closed = found.closed_through
-    until = (
-        "its end" if closed >= FOREVER else stream.bound_text(stream.window.pane_start_us(closed))
+def as_of(found: CubeSlice, stream: Query) -> SiteAsOf:
+    """Its updates are those that the cube had just then."""
+    window, closed = stream.window, found.closed_through
+    through_us = None if closed >= FOREVER else window.pane_start_us(closed)
+    open_from_us, open_rows = None, 0
+    if found.open:
+        first, last = found.open[0][0], found.open[-1][1]
+        open_from_us, open_rows = window.pane_start_us(first), found.rows_of(first, last)
+    return SiteAsOf(
+        stream=found.stream,
+        through_us=through_us,
+        updates=sum(len(of_pane) for of_pane in found.stretches.values()),
+        rows=found.rows,
+        panes=len(found.stretches),
+        open_from_us=open_from_us,
+        open_rows=open_rows,
     )
-    return (
-        f"from the cube of {found.stream}, closed through {until}: {count} updates with "
-        f"{found.rows} rows of {len(found.stretches)} panes"
-    )
-
-
-def open_text(found: CubeSlice, stream: Query) -> str:
-    """Which of them were open; empty: none."""
-    if not found.open:
-        return ""
-    first, last = found.open[0][0], found.open[-1][1]
-    count = found.rows_of(first, last)
-    rows = "1 row" if count == 1 else f"{count} rows"
-    since = stream.bound_text(stream.window.pane_start_us(first))
-    return f"open from {since} on: with {rows} so far, and more may come"
 
 
 def _with_pane(one: tuple[int, pa.Table]) -> pa.Table:

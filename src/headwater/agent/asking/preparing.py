@@ -46,23 +46,14 @@ def prepared_ask(runtime: SiteRuntime, request: AskRequest) -> PreparedAsk:
     source, streams = _streams_of(runtime, request.select)
     why: list[str] = []
     chosen = _chosen(runtime, request, source, streams, why)
-    queries = list[Query]()
-    if chosen.stream is not None:
-        estimate = _compiled(
-            runtime,
-            source,
-            request.name + ESTIMATE,
-            estimate_select(source.name, source.time_column),
-            chosen.of,
-            request.sites,
-        )
-        queries.append(_with_ask(runtime, request, estimate, chosen.stream, estimates=True))
+    select = estimate_select(source.name, source.time_column)
+    name = request.name + ESTIMATE
+    estimate = _compiled(runtime, source, name, select, chosen.of, request.sites)
+    estimate = _with_ask(runtime, request, estimate, chosen.stream, estimates=True)
     question = _with_ask(runtime, request, chosen.question, chosen.stream, estimates=False)
-    queries.append(question)
-    *estimates, word = (_word(runtime, query) for query in queries)
     return PreparedAsk(
-        question=word,
-        estimate=estimates[0] if estimates else None,
+        estimate=_word(runtime, estimate),
+        question=_word(runtime, question),
         source=source.text,
         first_us=chosen.of.first_us,
         end_us=chosen.of.end_us,
@@ -83,7 +74,7 @@ def _word(runtime: SiteRuntime, query: Query) -> bytes:
 
 def _streams_of(runtime: SiteRuntime, select: str) -> tuple[Source, list[Query]]:
     """The source that FROM names, as live streams have it, and those that read it."""
-    live = [one.query for one in runtime.node.peer.live_queries().values()]
+    live = [_with_end(one) for one in runtime.node.peer.live_queries().values()]
     live = [query for query in live if query.asked is None]
     sources = {query.program.source.name.lower(): query.program.source for query in live}
     streams = {query.stream.lower(): query.program.source.name for query in live}
@@ -104,6 +95,12 @@ def _streams_of(runtime: SiteRuntime, select: str) -> tuple[Source, list[Query]]
     )
 
 
+def _with_end(install: Install) -> Query:
+    """A stream that was ended by command is as one with an extent."""
+    query, end = install.query, install.settings.end_pane
+    return query if end is None else msgspec.structs.replace(query, end_pane=end)
+
+
 def _chosen(
     runtime: SiteRuntime, request: AskRequest, source: Source, streams: list[Query], why: list[str]
 ) -> Chosen:
@@ -116,14 +113,14 @@ def _chosen(
             why.append(f"{stream.id.name}: {error}")
             continue
         question = _compiled(runtime, source, request.name, request.select, of, request.sites)
-        lacks = why_not(question, stream) or _expired(runtime, of, stream)
+        lacks = why_not(question, stream) or _ended(of, stream) or _expired(runtime, of, stream)
         if lacks is None:
             found.append(Chosen(question, stream, of))
         else:
             why.append(lacks)
     if found:
         why.clear()
-        return min(found, key=lambda one: _size_of(one.stream))
+        return min(found, key=_place_of)
     of = _stretch(runtime, request, LOGS_STEP_US, None)
     question = _compiled(runtime, source, request.name, request.select, of, request.sites)
     return Chosen(question, None, of)
@@ -144,10 +141,29 @@ def _expired(runtime: SiteRuntime, of: Stretch, stream: Query) -> str | None:
     )
 
 
-def _size_of(stream: Query | None) -> tuple[int, int, str]:
-    """The least one has the fewest rows, as far as can be told."""
+def _ended(of: Stretch, stream: Query) -> str | None:
+    """It has nothing of that time; None: it has some."""
+    end_us = _end_us(stream)
+    if end_us is None or of.first_us < end_us:
+        return None
+    return (
+        f"{stream.id.name}: wanted panes from {timestamp_text(of.first_us)} on, and it ended at "
+        f"{timestamp_text(end_us)}; ask about a time before"
+    )
+
+
+def _end_us(stream: Query) -> int | None:
+    end = stream.ends_at
+    return None if end is None else stream.window.pane_start_us(end)
+
+
+def _place_of(chosen: Chosen) -> tuple[bool, int, int, str]:
+    """The least one has all of that time, then the fewest rows, as far as can be told."""
+    stream = chosen.stream
     assert stream is not None
-    return len(stream.program.keys), -stream.window.pane_us, str(stream.id)
+    end_us = _end_us(stream)
+    is_short = end_us is not None and end_us < chosen.of.end_us
+    return is_short, len(stream.program.keys), -stream.window.pane_us, str(stream.id)
 
 
 def _stretch(

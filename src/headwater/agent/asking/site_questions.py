@@ -20,13 +20,12 @@ from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.asking.cube_answer import (
     CubeAnswer,
     OverLimit,
-    as_of_text,
+    as_of,
     damaged_ranges,
-    open_text,
     panes_of,
     slice_bounds,
 )
-from headwater.agent.asking.estimating import estimated_rows
+from headwater.agent.asking.estimating import estimated_rows, listed_rows
 from headwater.agent.query_book import QueryBook
 from headwater.algebra.words.site_state import Declined
 from headwater.edge.take_asked import Asked
@@ -56,21 +55,26 @@ class SiteQuestions:
         *,
         spark: CubeSpark | None,
         live: Callable[[str], bool],
+        listed_bytes: Callable[[Query], int],
         told: Callable[[Asked], None],
         note: Callable[[str, str], None],
         now_s: Callable[[], float],
     ) -> None:
-        """``live``: whether a stream of this id is installed here; ``told`` hears what a question
+        """``live``: whether a stream of this id is installed here; ``listed_bytes``: what the files
+        of a query's source have; ``told`` hears what a question
         has, on the loop."""
         self._cube = cube
         self._book = book
         self._config = config
         self._spark = spark
         self._live = live
+        self._listed_bytes = listed_bytes
         self._told = told
         self._note = note
         self._now_s = now_s
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.turns = asyncio.Semaphore(config.questions_max)
+        """Also of questions that read logs."""
         self._threads = ThreadPoolExecutor(config.questions_max, thread_name_prefix=f"{site}-asked")
         self.answered = 0
         self.refused = 0
@@ -112,7 +116,8 @@ class SiteQuestions:
         loop = asyncio.get_running_loop()
         while self._cube.past_of(str(query.id)) is None:
             await asyncio.sleep(UNRECORDED_S)
-        found = await loop.run_in_executor(self._threads, lambda: self._found(query))
+        async with self.turns:
+            found = await loop.run_in_executor(self._threads, lambda: self._found(query))
         if found.refused:
             self.refused += 1
             self._tasks.pop(found.question, None)
@@ -141,6 +146,8 @@ class SiteQuestions:
         assert ask is not None, "only questions come here"
         if self._cube.asked_rows.is_made(question):
             return Asked(question)
+        if not ask.stream:
+            return self._log_estimate(query)
         stream, part = self._contained(query, ask)
         found = self._pinned(query, stream, part)
         deadline_s = time.monotonic() + min(ask.seconds_max, self._config.seconds_max)
@@ -159,8 +166,7 @@ class SiteQuestions:
             tuple(sorted(rows.items())),
             tuple(made.declined),
             damaged_ranges(made),
-            as_of_text(found, stream),
-            open_text(found, stream),
+            as_of(found, stream),
         )
 
     def _contained(self, query: Query, ask: Ask) -> tuple[Query, CubePart]:
@@ -227,6 +233,12 @@ class SiteQuestions:
             compute=compute,
             check=check,
         )
+
+    def _log_estimate(self, query: Query) -> Asked:
+        """What the files of its source have, whatever time that is of: nobody has looked inside."""
+        rows = listed_rows(self._listed_bytes(query), self._book.merger(str(query.id)).schema)
+        kept = self._cube.asked_rows.keep(str(query.id), {panes_of(query).start: rows})
+        return Asked(str(query.id), tuple(sorted(kept.items())))
 
     def _estimated(self, query: Query, stream: Query, part: CubePart, found: CubeSlice) -> Asked:
         """What there would be to read, as rows of the estimate: one for each pane that is here."""

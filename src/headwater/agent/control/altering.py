@@ -6,13 +6,15 @@ as for an install. A site that hears later goes by them from its next pane on, a
 
 from __future__ import annotations
 
+import msgspec
+
 from headwater.agent.control import control_api as api
-from headwater.agent.control.install import of_stream, root_now_us
+from headwater.agent.control.install import check_travel, of_stream, root_now_us, travel_s_of
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.settings_lines import statement_of
 from headwater.errors import ConfigurationError
 from headwater.net.values.words import command_word
-from headwater.plan.altered.settings import SETTINGS_AHEAD_US_MAX
+from headwater.plan.altered.settings import ENDED, SETTINGS_AHEAD_US_MAX, Settings
 from headwater.plan.altered.settings_book import SettingsBook
 from headwater.plan.command import Alter, Install
 from headwater.plan.node_sets import is_asked
@@ -27,12 +29,16 @@ from headwater.sql.alter import (
     settings_with,
 )
 from headwater.sql.alter_statement import read_settings
+from headwater.sql.questions.subsume import never_asked
 from headwater.sql.read.streams import INSTALL_SLACK_US
 
 
 def prepared_alter(runtime: SiteRuntime, request: api.AlterRequest) -> api.PreparedAlter:
     """Of all parts of the stream. No words: it runs with these settings already."""
-    alters = prepare_alter(runtime, request.stream, request.settings, is_whole=request.is_whole)
+    if request.ends:
+        alters = prepare_end(runtime, request.stream)
+    else:
+        alters = prepare_alter(runtime, request.stream, request.settings, is_whole=request.is_whole)
     first = of_stream(runtime, request.stream)[0]
     return api.PreparedAlter(
         words=tuple(command_word(alter) for alter in alters),
@@ -60,11 +66,14 @@ def prepare_alter(
     found = []
     for install in of_stream(runtime, stream):
         query, book = install.query, install.settings
-        _check_alterable(query)
+        _check_alterable(query, book)
         number = book.changes[-1].number if book.changes else 0
         present = () if is_whole else present_options(query, book.newest, number=number)
         wanted = merged_options(present, options) if options else present
         settings_wanted = settings_with(query, wanted, known_sites=runtime.roster.sites)
+        is_other = settings_wanted.deadline_s != book.newest.deadline_s
+        if is_other and any(option.name == "staleness" for option in options):
+            check_travel(query, settings_wanted.deadline_s, travel_s_of(runtime, query))
         former = present_options(query, book.newest, number=number)
         if settings_with(query, former, known_sites=runtime.roster.sites).is_like(settings_wanted):
             continue
@@ -81,7 +90,61 @@ def prepare_alter(
     return found
 
 
-def _check_alterable(query: Query) -> None:
+def prepare_end(
+    runtime: SiteRuntime, stream: str, *, slack_us: int = INSTALL_SLACK_US
+) -> list[Alter]:
+    """The stream ends where a window begins, as soon as every site can have heard of it, and its
+    panes stay. Nothing: it has ended already. Raises ``ConfigurationError`` where nobody could ask
+    them."""
+    found = []
+    for install in of_stream(runtime, stream):
+        query, book = install.query, install.settings
+        why = never_asked(query)
+        if why is not None:
+            raise ConfigurationError(
+                f"remove --keep-panes: {query.id.name} {why}, so nobody could ask its panes; "
+                "remove it without --keep-panes"
+            )
+        if book.end_pane is not None:
+            continue
+        _check_alterable(query, book)
+        first = _first_pane(runtime, query, slack_us=slack_us)
+        if query.begin_pane is None or first - query.begin_pane < query.window.panes_per_window:
+            raise ConfigurationError(
+                f"remove --keep-panes: wanted a stream that has had a window, {stream!r} has had "
+                "none yet; remove it without --keep-panes"
+                if query.begin_pane is not None
+                else f"remove --keep-panes: wanted a stream with a begin, {stream!r} begins with "
+                "the earliest record; remove it without --keep-panes"
+            )
+        number = book.changes[-1].number if book.changes else 0
+        found.append(
+            Alter(
+                id=query.id,
+                installer=runtime.site,
+                counter=runtime.next_counter(),
+                number=number + 1,
+                first_pane=first,
+                settings=_ended(query, book),
+            )
+        )
+    return found
+
+
+def _ended(query: Query, book: SettingsBook) -> Settings:
+    """Those that hold last, as they were written, and the end."""
+    number = book.changes[-1].number if book.changes else 0
+    options = present_options(query, book.newest, number=number)
+    return msgspec.structs.replace(book.newest, is_end=True, options=options)
+
+
+def _check_alterable(query: Query, book: SettingsBook) -> None:
+    if book.end_pane is not None:
+        ended = timestamp_text(query.window.pane_start_us(book.end_pane))
+        raise ConfigurationError(
+            f"stream {query.stream!r} has ended ({ended}), and its panes are kept for questions: "
+            "there is nothing to change; headwater remove lets go of them"
+        )
     if query.ends:
         raise ConfigurationError(
             f"stream {query.stream!r} reads files that end: nothing of it is yet to come; run it "
@@ -124,6 +187,11 @@ def check_first(runtime: SiteRuntime, alter: Alter) -> None:
             f"settings {alter.number} of {alter.id}: their first pane ({alter.first_pane}) {when}; "
             "command them again"
         )
+    if alter.settings.is_end and alter.settings != _ended(install.query, install.settings):
+        raise ConfigurationError(
+            f"settings {alter.number} of {alter.id}: wanted an end and nothing else, got other "
+            "settings beside it; command them one after the other"
+        )
 
 
 def altered_lines(runtime: SiteRuntime, alters: list[Alter]) -> tuple[api.Altered, ...]:
@@ -138,7 +206,9 @@ def _line(runtime: SiteRuntime, alter: Alter) -> api.Altered:
         stream=query.stream,
         id=str(query.id),
         settings=alter.number,
-        changes=difference_text(_former(install, alter), alter.settings.options),
+        changes=ENDED
+        if alter.settings.is_end
+        else difference_text(_former(install, alter), alter.settings.options),
         begins=timestamp_text(query.window.pane_start_us(alter.first_pane)),
         sites=len(asked),
     )

@@ -22,7 +22,7 @@ from headwater.agent.view.stream_lines import begin_text, installed_line
 from headwater.errors import HeadwaterError
 from headwater.plan.altered.settings import Settings
 from headwater.plan.query import Query
-from headwater.sql.alter import written_options
+from headwater.sql.alter import rounds_written, written_options
 from headwater.sql.compile import compile_statements
 
 
@@ -52,9 +52,12 @@ def _compared(runtime: SiteRuntime, wanted: list[Query], live: list[Query]) -> a
     former = statement_of(install, install.settings)
     running = tuple(installed_line(runtime, query) for query in live)
     now, before = _meanings(runtime, text), _meanings(runtime, former)
-    if now == before:
+    has_ended = install.settings.end_pane is not None
+    if now == before and not has_ended:
         return api.Compared(wanted[0].stream, api.Standing.SAME, text, former, running)
-    if _but_for_settings(now) == _but_for_settings(before) and _may_alter(live[0]):
+    is_alike = _but_for_settings(now) == _but_for_settings(before)
+    is_alike = is_alike and rounds_written(text) == rounds_written(former)
+    if is_alike and not has_ended and _may_alter(live[0]):
         return api.Compared(
             wanted[0].stream,
             api.Standing.ALTERED,
@@ -100,7 +103,10 @@ def _but_for_settings(queries: list[Query] | str) -> list[Query] | str:
     """The same for all settings, as if there were none to choose."""
     if isinstance(queries, str):
         return queries
-    return [msgspec.structs.replace(Settings().on(query), needs=msgspec.UNSET) for query in queries]
+    return [
+        msgspec.structs.replace(Settings().on(query), needs=msgspec.UNSET, rounds=msgspec.UNSET)
+        for query in queries
+    ]
 
 
 def _may_alter(query: Query) -> bool:

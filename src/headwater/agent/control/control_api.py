@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from headwater.agent.view.watched_site import WatchedSite
+
 PREPARE = "prepare"
 PREPARE_REMOVAL = "prepare removal"
 PREPARE_ALTER = "prepare settings"
@@ -70,6 +72,8 @@ class AlterRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As they stand between the brackets of SET."""
     is_whole: bool = False
     """What is not among them is as by default, instead of as it is."""
+    ends: bool = False
+    """The stream is to end, and its panes to stay for questions; no settings are named then."""
 
 
 class Altered(msgspec.Struct, frozen=True):
@@ -328,7 +332,7 @@ class SitesReply(msgspec.Struct, frozen=True):
     sites: tuple[SiteLine, ...]
 
 
-class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """For ``watch`` (a stream of ``AnswerEvent``), ``statements`` and ``prepare removal``."""
 
     stream: str
@@ -336,12 +340,18 @@ class StreamRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """watch: begin with the newest answer of each window that is still there."""
     waits: bool = False
     """watch: say what is waited for, too (``WaitEvent``)."""
+    sites: bool = False
+    """watch: tell of all sites with each answer, also of those with nothing to say. An agent of
+    before refuses that, and is asked without it otherwise."""
 
 
 class AnswerEvent(msgspec.Struct, frozen=True):
     header: dict[str, Any]
     """The envelope, as plain data."""
     rows: tuple[dict[str, Any], ...]
+    sites: tuple[WatchedSite, ...] = ()
+    """As they are when it is told, which for answers of before is now; those with something to
+    say."""
 
 
 class WaitEvent(msgspec.Struct, frozen=True):

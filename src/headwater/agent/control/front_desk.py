@@ -111,7 +111,7 @@ class FrontDesk:
         if name == api.PREPARE_REMOVAL:
             return self._of_live(Right.REMOVE, stream)
         if name == api.PREPARE_ALTER:
-            return self._of_live(Right.INSTALL, stream)
+            return self._of_live(Right.REMOVE if payload.get("ends") else Right.INSTALL, stream)
         if name in (api.PREPARE, api.COMPARE):
             queries = self._compiled(str(payload.get("text", "")))
             return _of(Right.INSTALL, queries) or [Asked(Right.INSTALL)]
@@ -140,7 +140,8 @@ class FrontDesk:
                 _refuse_for(self._rights.objection(who, asked))
         for alter in given.alters:
             signer = signer_of(federation, alter.operator)
-            live = self._of_live(Right.INSTALL, str(alter.id))
+            right = Right.REMOVE if alter.settings.is_end else Right.INSTALL
+            live = self._of_live(right, str(alter.id))
             for asked, who in product(live, (caller.identity, signer)):
                 _refuse_for(self._rights.objection(who, asked))
 

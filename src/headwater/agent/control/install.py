@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.settings_lines import statement_of
 from headwater.algebra.coordinate import Coordinate
-from headwater.errors import ConfigurationError
+from headwater.errors import ConfigurationError, QueryRefused
 from headwater.placement.plan_trees import plan_trees
 from headwater.plan.command import Install, Remove
 from headwater.plan.query import Query, TimeKind
 from headwater.plan.tree import Tree
+from headwater.sql.alter import written_options
 from headwater.sql.compile import compile_statements, numbered
+from headwater.sql.read.answering import staleness_fault
 from headwater.sql.read.streams import INSTALL_SLACK_US
 
 COORDINATE_ERROR_MAX = 0.6
@@ -97,10 +99,38 @@ def prepare(
     """The queries of a file, checked against what runs, with numbers of their own."""
     queries = compile_here(runtime, text, begin=begin, slack_us=slack_us, ends=ends)
     check_against_live(runtime, queries)
+    for query in queries if not ends else ():
+        if any(name == "staleness" for name, _ in written_options(query.program.text)):
+            check_travel(query, query.timing.deadline_s, travel_s_here(runtime, query.root))
     first = runtime.next_counter()
     for _ in queries[1:]:
         runtime.next_counter()
     return numbered(queries, first)
+
+
+def check_travel(query: Query, staleness_s: float, travel_s: float | None) -> None:
+    """Whoever compiles a staleness knows only what a way may take; a root has measured its own.
+    Raises ``QueryRefused``."""
+    disorder_s = query.timing.disorder_s
+    fault = staleness_fault(staleness_s, disorder_s=disorder_s, travel_s=travel_s)
+    if fault is not None:
+        raise QueryRefused(f"stream {query.stream!r}: `staleness`: {fault}")
+
+
+def travel_s_of(runtime: SiteRuntime, query: Query) -> float | None:
+    """Of the summaries of a stream that is answered here, as far as is known."""
+    root = runtime.node.root(str(query.id))
+    return None if root is None else root.travel_s
+
+
+def travel_s_here(runtime: SiteRuntime, root: str) -> float | None:
+    """For a stream that is not there yet: of those that are answered here what the quickest has,
+    whose summaries are likely to be the least."""
+    if root != runtime.site:
+        return None
+    live = (one.query for one in runtime.node.peer.live_queries().values())
+    known = (travel_s_of(runtime, query) for query in live)
+    return min((travel_s for travel_s in known if travel_s is not None), default=None)
 
 
 def planned(runtime: SiteRuntime, query: Query) -> Install:

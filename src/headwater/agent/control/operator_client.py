@@ -79,6 +79,13 @@ async def remove_stream(ask: Ask, stream: str, signature: OperatorSignature) -> 
     return api.RemoveReply(", ".join(str(removal.id) for removal in removals))
 
 
+async def end_stream(
+    ask: Ask, stream: str, signature: OperatorSignature
+) -> tuple[api.Altered, ...]:
+    """End a stream everywhere, and have its panes kept for questions; nothing: it has ended."""
+    return await _altered(ask, api.AlterRequest(stream, "", ends=True), signature, time.time())
+
+
 def _is_of(id_: QueryId, stream: str, whole: Collection[QueryId]) -> bool:
     """It is the stream, a part of it, or one of its levels, which have the numbers after it."""
     if id_.name == stream or id_.name.startswith(f"{stream}_part_"):
@@ -100,11 +107,17 @@ async def alter_stream(
 ) -> tuple[api.Altered, ...]:
     """Change settings of a stream that runs; nothing: it has them already."""
     request = api.AlterRequest(stream, settings, is_whole)
+    return await _altered(ask, request, signature, now_s())
+
+
+async def _altered(
+    ask: Ask, request: api.AlterRequest, signature: OperatorSignature, now_s: float
+) -> tuple[api.Altered, ...]:
     reply = await ask(api.PREPARE_ALTER, msgspec.to_builtins(request))
     prepared = msgspec.convert(reply, api.PreparedAlter)
     alters = [alteration_in(word) for word in prepared.words]
     for alter in alters:
-        _require_asked(alter, request, prepared, now_s=now_s())
+        _require_asked(alter, request, prepared, now_s=now_s)
     if alters:
         signed = tuple(_signed(signature, alter) for alter in alters)
         await _give(ask, api.GiveRequest(alters=signed))
@@ -127,7 +140,9 @@ def _require_asked(
         known_sites=prepared.sites,
     )
     found = [one for one in made if one.id.name == alter.id.name and one.stream == request.stream]
-    is_it = bool(found) and _undealt(alter.settings) == _undealt(Settings.of(found[0]))
+    asked = [msgspec.structs.replace(Settings.of(one), is_end=request.ends) for one in found]
+    is_it = bool(asked) and _undealt(alter.settings) == _undealt(asked[0])
+    is_it = is_it and alter.settings.rounds in (None, found[0].round_count)
     ahead_s = found[0].window.pane_start_us(alter.first_pane) / 1e6 - now_s if found else 0.0
     if not is_it or alter.settings.options != wanted or abs(ahead_s) > SETTINGS_AHEAD_US_MAX / 1e6:
         raise HeadwaterError(
@@ -224,12 +239,22 @@ def _signed(signature: OperatorSignature, command: Command | SiteBudget) -> api.
 
 
 def _undealt(settings: Settings) -> Settings:
-    return msgspec.structs.replace(settings, tolerance=undealt(settings.tolerance), options=())
+    tolerance = undealt(settings.tolerance)
+    return msgspec.structs.replace(settings, tolerance=tolerance, options=(), rounds=None)
 
 
 def _with_undealt(query: Query) -> Query:
     tolerance = undealt(query.tolerates) or msgspec.UNSET
     return msgspec.structs.replace(query, tolerance=tolerance)
+
+
+def _begun_as(theirs: Query, mine: Query) -> Query:
+    """It ends as long after its begin as it did."""
+    begin, end = theirs.begin_pane, theirs.ends_at
+    if begin is None or mine.begin_pane is None or end is None:
+        return msgspec.structs.replace(theirs, begin_pane=mine.begin_pane)
+    end_pane = end + mine.begin_pane - begin
+    return msgspec.structs.replace(theirs, begin_pane=mine.begin_pane, end_pane=end_pane)
 
 
 def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> None:
@@ -245,7 +270,7 @@ def _require_same(text: str, prepared: api.Prepared, queries: list[Query]) -> No
         known_sites=prepared.sites,
     )
     for theirs, mine in zip(queries, ours, strict=False):
-        theirs = msgspec.structs.replace(theirs, begin_pane=mine.begin_pane)
+        theirs = _begun_as(theirs, mine)
         if _with_undealt(theirs) != _with_undealt(mine):
             raise HeadwaterError(
                 f"the agent has made another query of {theirs.id.name!r} than is made here; "

@@ -69,7 +69,7 @@ def stream_of(query: Query) -> str | None:
     reads. None: one that reads logs, which is of no stream."""
     if query.asked is None:
         return query.stream
-    return QueryId.parse(query.asked.stream).name if query.reads_cube else None
+    return QueryId.parse(query.asked.stream).name if query.asked.stream else None
 
 
 def signer_of(federation: str, signer: str) -> Identity:

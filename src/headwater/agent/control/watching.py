@@ -13,6 +13,8 @@ from headwater.agent.control import control_api as api
 from headwater.agent.control.find_query import elsewhere, find_query
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view.stream_lines import results_of, trouble_text
+from headwater.agent.view.watched_lines import watched_sites
+from headwater.agent.view.watched_site import WatchedSite
 from headwater.algebra.rows.python_values import python_values
 from headwater.plan.query import Query
 from headwater.root.said.awaited import awaited_window
@@ -55,8 +57,11 @@ async def _watch(
     try:
         last = max(reader.publications(), default=0)
         if request.newest:
-            for seq, envelope in await asyncio.to_thread(reader.newest):
-                yield await asyncio.to_thread(_event, reader, seq, envelope)
+            newest = list(await asyncio.to_thread(reader.newest))
+            for seq, envelope in newest:
+                is_last = envelope is newest[-1][1]
+                sites = _sites(runtime, query, request) if is_last else ()
+                yield await asyncio.to_thread(_event, reader, seq, envelope, sites)
         told = ""
         while True:
             waits = _waits(runtime, query)
@@ -74,7 +79,8 @@ async def _watch(
                 continue
             last = seq
             for envelope in await asyncio.to_thread(reader.envelopes, seq):
-                yield await asyncio.to_thread(_event, reader, seq, envelope)
+                sites = _sites(runtime, query, request)
+                yield await asyncio.to_thread(_event, reader, seq, envelope, sites)
     finally:
         runtime.watchers.discard(published)
 
@@ -100,11 +106,19 @@ def _nothing(query: Query) -> str:
     return f"waiting for a site that goes to this level of {level.of}: answered is where one does"
 
 
-def _event(reader: ResultsReader, seq: int, envelope: Envelope) -> Any:
+def _sites(
+    runtime: SiteRuntime, query: Query, request: api.StreamRequest
+) -> tuple[WatchedSite, ...]:
+    return watched_sites(runtime, query, runtime.network.stats(), all_sites=request.sites)
+
+
+def _event(
+    reader: ResultsReader, seq: int, envelope: Envelope, sites: tuple[WatchedSite, ...] = ()
+) -> Any:
     rows = reader.answer(seq, envelope)
     found = () if rows is None else tuple(_rows(rows))
     header = msgspec.to_builtins(envelope) | in_short(envelope.withheld)
-    return plain(api.AnswerEvent(header, found))
+    return plain(api.AnswerEvent(header, found, sites))
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:

@@ -2,4 +2,6 @@
 on.
 
 Open ``feeder`` first, then ``site_inbox``.
+
+It may touch what ``agent`` may, and of the rooms beside it ``asking``.
 """

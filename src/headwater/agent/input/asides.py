@@ -29,7 +29,7 @@ from headwater.plan.query import Query
 from headwater.plan.readings import aside_number, is_aside, source_of
 from headwater.store.aside.aside_input import AsideInput
 from headwater.store.cube.cube import Cube
-from headwater.store.cube.source_state import Aside
+from headwater.store.input.source_state import Aside
 
 log = structlog.get_logger()
 

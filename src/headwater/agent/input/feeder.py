@@ -42,6 +42,7 @@ from headwater.plan.readings import is_aside, is_past, past_reading, source_of
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
+from headwater.store.follow.listing import Glob, listed_bytes
 from headwater.store.follow.poll import Poll
 from headwater.store.past.past_input import PastInput
 
@@ -193,6 +194,15 @@ class Feeder:
         await self._begin_pasts(followed)
         self._has_news = True
         self._wake.set()
+
+    def listed_bytes(self, query: Query) -> int:
+        """What the files that its source's path names here have by now, compressed ones as they
+        lie. In any thread. Raises where its path leads outside."""
+        source = query.program.source
+        directory, pattern = self._sources.place(source)
+        closed, reach = self._sources.bounds_of(source)
+        disk = self._cube.cuts.disk
+        return listed_bytes(Glob(directory, pattern, disk=disk, closed=closed, reach=reach))
 
     async def _begin_pasts(self, followed: Followed) -> None:
         if not followed.awaiting_past:

@@ -24,9 +24,9 @@ from headwater.algebra.words.malformed import Malformed
 from headwater.algebra.words.site_state import Unread
 from headwater.plan.query import Query
 from headwater.plan.sources.source import Source
-from headwater.store.cube.source_state import SourceState
 from headwater.store.follow.poll import Poll
 from headwater.store.input.cuts import CutLog
+from headwater.store.input.source_state import SourceState
 from headwater.store.past.past_input import PastInput
 
 BROKEN_NAMED_MAX = 20

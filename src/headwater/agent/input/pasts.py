@@ -23,9 +23,9 @@ from headwater.plan.query import Query
 from headwater.plan.readings import is_aside, is_past, past_reading, source_of
 from headwater.plan.sources.source import Source
 from headwater.store.cube.cube import Cube
-from headwater.store.cube.source_state import SourceState
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.listing import Closed
+from headwater.store.input.source_state import SourceState
 from headwater.store.past.past_input import PastInput
 
 BoundsOf = Callable[[Source], tuple[Closed | None, Reach | None]]

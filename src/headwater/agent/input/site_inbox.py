@@ -30,8 +30,8 @@ from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
 from headwater.spark.site.fence import Fence
 from headwater.store.cube.cube import Cube
-from headwater.store.cube.source_state import SourceState
 from headwater.store.input.finite import FiniteInput
+from headwater.store.input.source_state import SourceState
 
 log = structlog.get_logger()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 
+from headwater.agent.asking.log_questions import LogQuestions
 from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.input.feeder import Feeder
 from headwater.agent.stores import SiteStores
@@ -27,6 +28,7 @@ class SiteShell:
         stores: SiteStores,
         feeder: Feeder,
         questions: SiteQuestions,
+        log_questions: LogQuestions,
         *,
         writer: Executor,
         now_s: Callable[[], float],
@@ -36,6 +38,7 @@ class SiteShell:
         self._stores = stores
         self._feeder = feeder
         self._questions = questions
+        self._log_questions = log_questions
         self._writer = writer
         self._now_s = now_s
         self._note = note
@@ -52,6 +55,9 @@ class SiteShell:
             self._questions.install(query)
             return
         try:
+            if query.asked is not None:
+                await self._log_questions.install(query, is_new=installed.is_new)
+                return
             await self._feeder.install(query, is_new=installed.is_new)
         except StoreBroken:
             raise
@@ -64,6 +70,7 @@ class SiteShell:
 
     def withdraw(self, withdrawn: fx.Withdrawn) -> None:
         if not self._questions.withdraw(withdrawn.query):
+            self._log_questions.withdraw(withdrawn.query)
             self._feeder.withdraw(withdrawn.query)
 
     def live_anew(self, anew: fx.LiveAnew) -> int:

@@ -22,7 +22,7 @@ from headwater.reading.form import form_of
 from headwater.store.aside.aside_input import AsideInput
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.follow import LogFollower
-from headwater.store.follow.listing import Closed
+from headwater.store.follow.listing import Closed, Glob
 from headwater.store.follow.poll import Poll, Start
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.finite import FiniteInput
@@ -63,10 +63,9 @@ class SourceInputs:
         elif not query.ends:
             start = Start.BEGINNING if query.begin_pane is None else Start.END
             kind = partial(WholeFiles if form.is_whole else LogFollower, start=start)
-        opened = partial(kind, self._cuts, source=reading or query.source_name, form=form)
-        return await self.beside(
-            lambda: opened(directory=directory, pattern=pattern, closed=closed, reach=reach)
-        )
+        glob = Glob(directory, pattern, disk=self._cuts.disk, closed=closed, reach=reach)
+        opened = partial(kind, self._cuts, glob, source=reading or query.source_name, form=form)
+        return await self.beside(opened)
 
     async def begin(self, source: SourceInput, *, now_s: float) -> Poll:
         """The first poll of a life: a growing log is only looked at, and read by the next one."""

@@ -1,11 +1,18 @@
-"""What is given up of a stream, in one cell: by the site that was asked, and at its root by all."""
+"""What is given up of a stream, in one cell: by the site that was asked, and at its root by all;
+and in metrics."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.algebra.byte_rate import rate_text
 from headwater.algebra.capacity.way_capacity import BUDGET
 from headwater.algebra.sets import bitset
+from headwater.edge.degrade.answering import Requests
 from headwater.edge.degrade.degrading import DegradeProgress
 from headwater.edge.progress import Backlog
 from headwater.plan.query import Query
@@ -47,6 +54,8 @@ def backlog_text(found: Backlog) -> str:
 
     >>> backlog_text(Backlog(12, 3_400_000, 75.2, 30, True, 6))
     '12 panes wait (3.2 MiB), for up to 75 s; 30 deferred, follow; 6 rolled up'
+    >>> backlog_text(Backlog(2, 1_000_000, 3.0, paused=1))
+    '2 panes wait (1.0 MiB), for up to 3 s, 1 of them paused'
     >>> backlog_text(Backlog())
     ''
     """
@@ -54,7 +63,9 @@ def backlog_text(found: Backlog) -> str:
     if found.panes:
         wait = "pane waits" if found.panes == 1 else "panes wait"
         size = found.bytes / (1 << 20)
-        told.append(f"{found.panes} {wait} ({size:.1f} MiB), for up to {found.waited_s:.0f} s")
+        paused = f", {found.paused} of them paused" if found.paused else ""
+        waited = f"for up to {found.waited_s:.0f} s{paused}"
+        told.append(f"{found.panes} {wait} ({size:.1f} MiB), {waited}")
     if found.deferred:
         told.append(f"{found.deferred} deferred{', follow' if found.follow else ''}")
     if found.rolled_up:
@@ -73,3 +84,35 @@ def _sites_text(root: Root) -> str:
         return "no site gives anything up now"
     more = f" and {len(now) - SITES_NAMED_MAX} more" if len(now) > SITES_NAMED_MAX else ""
     return f"given up by {', '.join(now[:SITES_NAMED_MAX])}{more}"
+
+
+def degrading_metrics(
+    degrading: Mapping[str, DegradeProgress], requests: Mapping[str, Requests]
+) -> Iterator[Metric]:
+    step = GaugeMetricFamily(
+        "headwater_degrade_step", "How much of a query is given up; 0: nothing", labels=["query"]
+    )
+    need = GaugeMetricFamily(
+        "headwater_degrade_need_bytes_per_second",
+        "What the newest panes of a query that may give something up take on the wire",
+        labels=["query"],
+    )
+    changes = CounterMetricFamily(
+        "headwater_degrade_changes",
+        "How often a step came in, or went, since the agent started",
+        labels=["query", "kind"],
+    )
+    for query, told in degrading.items():
+        step.add_metric([query], told.step)
+        need.add_metric([query], told.need)
+        changes.add_metric([query, "degraded"], told.degraded_count)
+        changes.add_metric([query, "restored"], told.restored_count)
+    asked = CounterMetricFamily(
+        "headwater_top_requests",
+        "Requests of a root for further groups that this site has met, since the agent started",
+        labels=["query", "outcome"],
+    )
+    for query, met in requests.items():
+        asked.add_metric([query, "answered"], met.answered)
+        asked.add_metric([query, "declined"], met.declined)
+    yield from (step, need, changes, asked)

@@ -3,6 +3,8 @@
 
 Open ``aggregate`` first: what each of them says of itself. Then ``merge_rule``, and ``growing`` for
 those whose state is rows.
+
+It may touch what ``algebra`` may, and of the rooms beside it ``remainders`` and ``rows``.
 """
 
 from headwater.algebra.aggregates.aggregate import Aggregate

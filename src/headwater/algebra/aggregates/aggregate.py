@@ -97,6 +97,10 @@ class Aggregate(msgspec.Struct, frozen=True):
     """Of a sample of the records it is as much smaller as the sample is: a count, a sum."""
     is_distinct: bool = False
     """It is what its name means with DISTINCT before the arguments."""
+    is_count: bool = False
+    """Its value is how many, so never negative, whatever it is over."""
+    once: str = ""
+    """What is written in its place where DISTINCT is wanted, which it does not go with."""
     literals_from: int | None = None
     """From this argument on they are literals; None: none is."""
     settled: str = ""

@@ -27,6 +27,7 @@ COUNT = Aggregate(
     takes_star=True,
     makes_one_of_many=True,
     scales=True,
+    is_count=True,
     error=ADDED,
 )
 COUNT_IF = Aggregate(
@@ -36,5 +37,6 @@ COUNT_IF = Aggregate(
     ("count_if",),
     makes_one_of_many=True,
     scales=True,
+    is_count=True,
     error=ADDED,
 )

@@ -29,6 +29,8 @@ class EarlyRows(msgspec.Struct, frozen=True):
     """The partials by which groups matter; none: each counts for its rows."""
     largest: tuple[str, ...] = ()
     """Those of them of which the largest value counts; the others add up."""
+    is_asked: bool = True
+    """Whether keys of panes that are to come may leave early; else some only did, once."""
 
     def hashes(self, rows: pa.Table) -> Hashes:
         return group_hashes(rows, self.keys)

@@ -198,6 +198,13 @@ class Tolerance(msgspec.Struct, frozen=True):
         return self.largest if isinstance(self.largest, Largest) else None
 
     @property
+    def named_column(self) -> int:
+        """Which of the columns a threshold, or the largest groups, go by; else the first."""
+        asked = self.top or self.threshold
+        named = asked.column if isinstance(asked, Largest | Threshold) else ""
+        return next((n for n, one in enumerate(self.columns) if one.column == named), 0)
+
+    @property
     def top_partial(self) -> str:
         """What of a summary's row the largest are the largest by; empty: none are asked for."""
         top = self.top

@@ -2,4 +2,6 @@
 answers are equal.
 
 Arrow is all that this touches. Open ``columns`` first, then ``arrow_rows``.
+
+It may touch what ``algebra`` may, and of the rooms beside it ``aggregates`` and ``top``.
 """

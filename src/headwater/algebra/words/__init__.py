@@ -3,4 +3,6 @@ acknowledgements, digests of closes, alarms, remarks, and the proofs that go wit
 
 Values alone: how they become bytes is in ``net``, who decides what to say in ``edge`` and ``root``.
 Open ``site_state`` and ``acknowledgement`` first.
+
+It may touch what ``algebra`` may, and of the rooms beside it ``remainders``, ``sets`` and ``top``.
 """

@@ -53,6 +53,7 @@ from headwater.algebra.sets.interval_set import IntervalSet
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.top.request import TopRequest
 from headwater.algebra.words.close_digest import Asked
+from headwater.algebra.words.pause import Pause
 from headwater.algebra.words.proof import Proof
 from headwater.algebra.words.site_state import FOREVER
 
@@ -166,6 +167,12 @@ class Acknowledgement(msgspec.Struct, frozen=True):
     make, cut and send nothing of them, relays let go of what they carry."""
     largest: tuple[TopRequest, ...] = ()
     """What it wants to know of further groups, of panes of which it looks for the largest."""
+    pause: Pause | None = None
+    """The youngest pane that the root takes, for want of memory; None: it takes all."""
+    exempt_through: int = FOREVER
+    """The last pane of the oldest window without an answer: up to there no pause holds anything
+    back, whoever says it. ``FOREVER``: not told, so none holds anything back; ``NO_PANE``: no
+    window is without an answer."""
     proof: Proof | None = None
     """That the root has said the head: all but ``age_s`` and ``late_s``, which grow on the way, and
     the leaves, which have digests."""

@@ -58,6 +58,22 @@ def degraded_at(said: Sequence[Degraded], pane: int) -> Degraded | None:
     return found if found is not None and found.step else None
 
 
+def begun_at(said: Sequence[Degraded], pane: int) -> int | None:
+    """From which pane on something has been given up, up to this one without a break; None: all of
+    this one is sent.
+
+    >>> said = (Degraded(2, 1, Why.QUEUE), Degraded(4, 0, Why.RESTORED), Degraded(6, 1, Why.QUEUE))
+    >>> said = (*said, Degraded(7, 2, Why.QUEUE))
+    >>> [begun_at(said, pane) for pane in (3, 5, 9)]
+    [2, None, 6]
+    """
+    begun = None
+    for one in said:
+        if one.pane <= pane:
+            begun = (one.pane if begun is None else begun) if one.step else None
+    return begun
+
+
 def with_degraded(said: tuple[Degraded, ...], new: Degraded) -> tuple[Degraded, ...]:
     """A later word on the same pane replaces an earlier one."""
     kept = [one for one in said if one.pane < new.pane]

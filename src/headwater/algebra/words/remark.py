@@ -23,10 +23,6 @@ class RemarkKind(StrEnum):
     """The site reads the past for the query."""
     NOT_RETAINED = "not retained"
     """It begins later with the query than that asks for, and declines what is before."""
-    AS_OF = "as of"
-    """Of a question: which panes of which stream the site answered from, and as of when."""
-    OPEN = "open"
-    """Of a question that adds what is there of open panes: which those are at the site."""
     MALFORMED = "malformed"
     """More lines than may be are malformed."""
 

@@ -21,6 +21,7 @@ from msgspec import Meta
 from headwater.algebra.bounds import PANE_MAX, Name, Number, Pane, beginning_of
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.alarm import Alarm
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import BlockDigest, Closes
 from headwater.algebra.words.degraded import Degraded
 from headwater.algebra.words.proof import Proof
@@ -54,6 +55,8 @@ class Reason(StrEnum):
     """Its rows are in a coarser pane, of a level of the query."""
     STRADDLED = "straddled"
     """Of a level: something came between, and the finer panes are sent instead."""
+    PAUSED = "paused"
+    """Its site waits with sending it, for root or relays are short of memory."""
     NOT_CLOSED = "not closed"
     """Of a question: the stream's panes were open when it was answered."""
 
@@ -205,6 +208,8 @@ class SiteFacts(msgspec.Struct, frozen=True):
     """Panes that it has closed at a coarser level: their own updates follow when there is room."""
     degraded: tuple[Degraded, ...] = ()
     """From which panes on it has given up how much, and why, by pane."""
+    as_of: SiteAsOf | None = None
+    """Of a question: as of when its panes are; None: it is none, or is not answered yet."""
 
 
 class SiteState(SiteFacts, frozen=True, kw_only=True):
@@ -233,5 +238,7 @@ class SiteState(SiteFacts, frozen=True, kw_only=True):
     flush_level: int = 0
     """How long the newest flushes after a close would have lasted, were nothing kept back
     (``flush_s``); told as seldom as the tally, and of an absolute bound alone: shares go by it."""
+    paused_from: int | None = None
+    """Panes from here on wait to be sent, as root or relays have asked; None: none do."""
     proof: Proof | None = None
     """That the site has said this; None: it has not been signed yet."""

@@ -172,7 +172,7 @@ class _Asking:
         )
 
     def estimated(self) -> Estimate | None:
-        """None: it reads logs, of which nobody knows beforehand."""
+        """None: no site has said."""
         if self.question.estimate is None:
             return None
         answers = self._answered(self.question.estimate, ESTIMATE_S_MAX)
@@ -261,15 +261,15 @@ def _show_estimate(asking: _Asking, estimate: Estimate | None, form: OutputForma
     why = asking.question.prepared.why_not
     if form is OutputFormat.JSON:
         told = {} if estimate is None else msgspec.structs.asdict(estimate)
-        source = "logs" if asking.question.estimate is None else "cube"
+        source = "cube" if asking.question.query.reads_cube else "logs"
         print_objects([{"estimate": told, "source": source, "why_not_cubes": list(why)}])
         return
     say(_stretch_line(asking.question.prepared))
-    if asking.question.estimate is None:
+    if not asking.question.query.reads_cube:
         for text in why:
             say(f"not from cubes: {text}")
         say("reads the logs of that time, as far as the sites still have them")
-    elif estimate is None:
+    if estimate is None:
         say("no site has said how much it reads")
     else:
         say(estimate.text())

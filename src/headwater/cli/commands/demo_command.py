@@ -33,10 +33,13 @@ def demo(
 ) -> None:
     """Run 12 sites for about a minute, break them, check.
 
-    CDN logs grow at every site, two queries run, a region is cut off, an agent dies and returns.
-    In the end every final answer is compared with that of one Spark over all records.
+    CDN logs grow at every site, questions run, a line is narrowed, a region is cut off, an agent
+    dies and returns. In the end every final answer is compared with that of one Spark over all
+    records. On a terminal the key n narrows the line, and widens it.
     """
-    from headwater.cli.show.demo_view import INTRODUCTION, DemoView, summary_table
+    from headwater.cli.show.demo_summary import summary_table
+    from headwater.cli.show.demo_view import INTRODUCTION, DemoView
+    from headwater.cli.show.pressed_keys import PressedKeys
     from headwater.local.demo.demo_snapshot import DemoSnapshot
 
     console = console_on(sys.stdout)
@@ -47,7 +50,7 @@ def demo(
 
         refuse_taken(into)
     logs = into / "logs" if keep else None
-    with ends_in_order(), DemoView(console) as view:
+    with ends_in_order(), PressedKeys(sys.stdin) as keys, DemoView(console) as view:
         view.show(DemoSnapshot(0.0, seconds, "starting Spark"))
         from headwater.local.demo.demo_spark import demo_spark
 
@@ -55,7 +58,13 @@ def demo(
             from headwater.local.demo.demo import run_demo
 
             summary = run_demo(
-                directory, spark, seconds=seconds, seed=seed, show=view.show, keep_logs=logs
+                directory,
+                spark,
+                seconds=seconds,
+                seed=seed,
+                show=view.show,
+                pressed=keys.read,
+                keep_logs=logs,
             )
     console.print(summary_table(summary))
     if logs is not None:

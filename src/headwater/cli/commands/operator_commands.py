@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from headwater.agent.control import control_api as api
+from headwater.agent.view.watched_site import WatchedSite
 from headwater.algebra.byte_rate import bytes_per_s_of
 from headwater.cli.show.output import (
     Listing,
@@ -127,10 +128,16 @@ def watch(
     changes: Annotated[
         bool, typer.Option("--changes", help="What a revision takes back and adds; with -o json.")
     ] = False,
+    all_sites: Annotated[
+        bool, typer.Option("--sites", help="Tell how every site does, not only those with news.")
+    ] = False,
 ) -> None:
     """Follow the answers of a stream as they come.
 
-    Between them it says what it waits for: which window, until when, which sites are missing.
+    With each answer it says of sites that give something up, send within a limit, have something
+    waiting or are behind: their level, what they use and may, what the way carries, what waits, how
+    far they are behind, by how much they may be off. An agent knows what it may send and what waits
+    of itself alone: ask there with --at. Between answers it says what it waits for.
     """
     from headwater.cli.reach import listen
     from headwater.cli.show.changes import Revisions
@@ -140,7 +147,7 @@ def watch(
     if changes and form is not OutputFormat.JSON:
         raise ConfigurationError(f"watch: --changes are JSON, got -o {form}; say -o json")
     revisions = Revisions()
-    request = api.StreamRequest(stream, newest=not only_new, waits=True)
+    request = api.StreamRequest(stream, newest=not only_new, waits=True, sites=all_sites)
     shown = 0
     try:
         with WaitingLine(sys.stderr) as waiting:
@@ -153,7 +160,7 @@ def watch(
                 if changes:
                     print_objects([revisions.change(answer.header, answer.rows)])
                 else:
-                    show_answer(answer.header, answer.rows, form)
+                    show_answer(answer.header, answer.rows, form, answer.sites)
                 shown += 1
                 if shown == count:
                     return
@@ -214,12 +221,30 @@ def alarms(
 
 
 def remove(
-    stream: Stream, federation: Federation = None, at: At = None, output: ListingOutput = None
+    stream: Stream,
+    keeps_panes: Annotated[
+        bool, typer.Option("--keep-panes", help="It ends; sites keep its panes, to be asked.")
+    ] = False,
+    federation: Federation = None,
+    at: At = None,
+    output: ListingOutput = None,
 ) -> None:
-    """End a stream everywhere; written results stay."""
-    from headwater.agent.control.operator_client import remove_stream
+    """End a stream everywhere; written results stay.
+
+    With --keep-panes its last window is answered, and headwater ask has its panes for as long as
+    sites keep them. A second remove, without it, lets go of them.
+    """
+    from headwater.agent.control.operator_client import end_stream, remove_stream
     from headwater.cli.reach import command
 
+    if keeps_panes:
+        ended = command(federation, at, lambda ask, signature: end_stream(ask, stream, signature))
+        if ended:
+            print_listing(listing_of(api.Altered, ended), output)
+            say(f"{stream} ends there; headwater ask has its panes until sites let go of them")
+        else:
+            say(f"nothing is changed: {stream} has ended, and its panes are kept")
+        return
     reply = command(federation, at, lambda ask, signature: remove_stream(ask, stream, signature))
     print_listing(Listing(("removed",), [(reply.removed,)]), output)
 
@@ -340,17 +365,24 @@ def listing_of(
 
 
 def show_answer(
-    header: dict[str, Any], rows: tuple[dict[str, Any], ...], form: OutputFormat
+    header: dict[str, Any],
+    rows: tuple[dict[str, Any], ...],
+    form: OutputFormat,
+    sites: tuple[WatchedSite, ...] | None = None,
 ) -> None:
+    """``sites``: how they do, beside it; None where nobody knows."""
     from headwater.cli.show.headline import headline
 
     if form is OutputFormat.JSON:
-        print_objects([{"header": header, "rows": rows}])
+        beside = {} if sites is None else {"sites": msgspec.to_builtins(sites)}
+        print_objects([{"header": header, "rows": rows, **beside}])
         return
     columns = tuple(rows[0]) if rows else ()
     listing = Listing(columns, [tuple(row.values()) for row in rows], none="no rows")
     if form is OutputFormat.TABLE:
         print_text(shown_line(headline(header)))
+        for site in sites or ():
+            print_text(shown_line(f"  {site.text()}"))
         print_table(listing)
     else:
         print_listing(listing, form)

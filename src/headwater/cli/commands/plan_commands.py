@@ -150,5 +150,6 @@ def _costs(text: str, data: Path, queries: list[Query]) -> list[str]:
         config = SparkConfig(memory=heap_for_a_run(), directory=scratch, log=f"{scratch}/spark.log")
         with StartingSpark(config) as starting:
             found = sent_bytes(text, data, Path(scratch) / "sample", starting.running)
-    by_name = {one.stream: one for one in found}
-    return [by_name[query.id.name].text() for query in queries]
+    by_name = {one.stream: one.text() for one in found}
+    at_levels = {one.stream: f"sample  {one.sent:,} bytes" for of in found for one in of.levels}
+    return [(by_name | at_levels)[query.id.name] for query in queries]

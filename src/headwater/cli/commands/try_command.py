@@ -83,7 +83,7 @@ def try_files(
     """
     from headwater.cli.show.reading_report import reading_report
     from headwater.local.free_memory import checked_heap, heap_for_a_run
-    from headwater.local.trial.demand_lines import demand_lines
+    from headwater.local.trial.demand_lines import demand_lines, link_lines
     from headwater.local.trial.kept_back import kept_back_lines, level_lines
 
     log_warnings_only()
@@ -119,7 +119,11 @@ def try_files(
         if result.kept_back is not None:
             for line in kept_back_lines(result.query, result.kept_back):
                 say(line)
-        for line in (*demand_lines(result.query), *level_lines(result.query)):
+        for line in (
+            *demand_lines(result.query),
+            *level_lines(result.query),
+            *link_lines(result.query, result.sizes),
+        ):
             say(line)
         for site, message in result.failed.items():
             say(f"{result.query.id.name}: records of {site} are missing, Spark refused: {message}")
@@ -311,6 +315,7 @@ def _run(
     text: str, sites: Path, wanted: _Wanted, starting: StartingSpark, line: ProgressLine
 ) -> tuple[list[StreamResult], dict[str, str | None]]:
     from headwater.local.trial.compare_results import differences
+    from headwater.local.trial.demand_lines import wants_sizes, with_sizes
     from headwater.local.trial.one_spark import try_central
     from headwater.local.trial.results import Progress
     from headwater.local.trial.try_query import try_query
@@ -320,6 +325,9 @@ def _run(
     if wanted.is_central:
         return try_central(text, sites, show=line.show, spark=spark), {}
     results = try_query(text, sites, show=line.show, spark=spark)
+    if any(wants_sizes(result.query) for result in results):
+        line.show(Progress("measuring what sites would send"))
+        results = with_sizes(results, text, sites, spark)
     if not wanted.is_compared:
         return results, {}
     failed: dict[str, str] = {}

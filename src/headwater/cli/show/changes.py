@@ -14,6 +14,8 @@ from typing import Any
 
 from headwater.cli.show.output import json_text
 
+DELTA, REPLACEMENT = "delta", "replacement"
+"""The rows that differ, or all of them; as in ``results_layout``."""
 WINDOWS_MAX = 1_000
 """Windows whose newest answer is remembered; beyond, the next revision of the oldest comes
 whole."""
@@ -35,16 +37,17 @@ class Revisions:
         """By query and window, the newest; who was shown longest ago comes first."""
 
     def change(self, header: Row, rows: Sequence[Row]) -> Row:
-        """``revises`` is the revision that it starts from; None: ``rows`` are the whole answer."""
+        """``revises`` is the revision that it starts from; None: ``rows`` are the whole answer. The
+        ``form`` says so, too."""
         key = header["query"], header["window"]
         revision, roster = header["revision"], header["roster_version"]
         former = self._forget(key)
         self._remember(key, (revision, roster, rows))
         if former is None or former[:2] != (revision - 1, roster):
-            return {"header": header, "revises": None, "rows": rows}
+            return {"header": header, "form": REPLACEMENT, "revises": None, "rows": rows}
         deleted, inserted = differences(former[2], rows)
         change = {"deleted": deleted, "inserted": inserted}
-        return {"header": header, "revises": former[0], **change}
+        return {"header": header, "form": DELTA, "revises": former[0], **change}
 
     def _remember(self, key: tuple[str, int], shown: Shown) -> None:
         self._shown[key] = shown

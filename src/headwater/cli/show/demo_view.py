@@ -19,13 +19,12 @@ from rich.text import Text
 
 from headwater.agent.view.federation_view import SiteView, StreamView
 from headwater.cli.show.amounts import amount, ratio
+from headwater.cli.show.demo_summary import seconds
 from headwater.local.demo.demo_snapshot import (
     DemoSnapshot,
-    DemoSummary,
     EventKind,
     EventShown,
     NarrowShown,
-    NarrowVerdict,
     NarrowWindow,
     SiteCondition,
 )
@@ -37,9 +36,9 @@ WINDOWS_SHOWN_NARROW = 3
 FEWER = {WINDOWS_SHOWN: 3, WINDOWS_SHOWN_NARROW: 2}
 """Where the narrow link is shown as well."""
 REPAIRS_TOLD = 3
-"""Of the answers that are repaired between two snapshots."""
-EVENTS_SHOWN = 6
-EVENTS_SHOWN_NARROW = 3
+"""Of the answers that are repaired: so many are named."""
+EVENTS_SHOWN = 5
+EVENTS_SHOWN_NARROW = 2
 BAR_CELLS = 12
 WIDE_COLUMNS = 110
 """From this width on sites and windows stand side by side."""
@@ -66,6 +65,7 @@ class DemoView:
         self._console = console
         self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._events_told = 0
+        self._repairs_told = 0
         self._line_due_s = 0.0
 
     def __enter__(self) -> DemoView:
@@ -84,8 +84,10 @@ class DemoView:
             self._tell(snapshot)
 
     def _tell(self, snapshot: DemoSnapshot) -> None:
-        for line in event_lines(snapshot.events[self._events_told :]):
+        events = snapshot.events[self._events_told :]
+        for line in event_lines(events, repairs=self._repairs_told):
             self._print(line)
+        self._repairs_told += sum(one.kind is EventKind.REPAIRED for one in events)
         self._events_told = max(self._events_told, len(snapshot.events))
         if not snapshot.view.sites:
             self._print(f"{snapshot.phase} …")
@@ -103,47 +105,53 @@ def picture(snapshot: DemoSnapshot, *, columns: int) -> RenderableType:
     if columns < WIDE_COLUMNS:
         tables = _tables(snapshot, WINDOWS_SHOWN_NARROW)
         events = _events_panel(snapshot.events, EVENTS_SHOWN_NARROW)
-        return Group(headline, _sites_grid(view.sites), *tables, events)
+        return Group(headline, _sites_grid(view.sites), *tables, _line_of(snapshot), events)
     body = Table.grid(padding=(0, 2))
     body.add_row(_sites_table(view.sites), Group(*_tables(snapshot, WINDOWS_SHOWN)))
-    return Group(headline, body, _events_panel(snapshot.events, EVENTS_SHOWN))
+    events = _events_panel(snapshot.events, EVENTS_SHOWN)
+    return Group(headline, body, _line_of(snapshot), events)
+
+
+def _line_of(snapshot: DemoSnapshot) -> Text:
+    """How the site does whose line is narrowed."""
+    line = snapshot.line
+    style = "yellow" if line.now is not None and line.now.is_degraded else ""
+    return Text(f" {line.text()}", style, no_wrap=True, overflow="ellipsis")
 
 
 def _tables(snapshot: DemoSnapshot, window_count: int) -> Iterator[Table]:
-    """One for each stream; those that ask the same over the narrow link share one."""
-    narrow = snapshot.narrow
+    """One for each stream; those that ask the same over the narrow link share one, and the stream
+    of the line that is narrowed has a line."""
+    narrow, line = snapshot.narrow, snapshot.line
     count = FEWER[window_count] if narrow.windows else window_count
     for stream in snapshot.view.streams:
-        if stream.line.stream not in narrow.streams:
+        if stream.line.stream not in (*narrow.streams, *line.streams):
             yield _stream_table(stream, count)
     if narrow.windows:
         yield _narrow_table(narrow, count)
 
 
-def event_lines(events: tuple[EventShown, ...]) -> Iterator[str]:
-    """One line for each, but of many repairs at once only the first few and their number."""
-    repairs = 0
+def event_lines(events: tuple[EventShown, ...], *, repairs: int = 0) -> Iterator[str]:
+    """One line for each, but of repairs only the first few of the run, of which ``repairs`` were
+    told before: the totals count them."""
     for event in events:
         repairs += event.kind is EventKind.REPAIRED
         if event.kind is not EventKind.REPAIRED or repairs <= REPAIRS_TOLD:
             yield f"[{event.at_s:5.1f} s] {event.text}"
-    if repairs > REPAIRS_TOLD:
-        yield f"          and {repairs - REPAIRS_TOLD} more answers repaired"
 
 
 def progress_line(snapshot: DemoSnapshot) -> str:
     """One line for those who have no screen."""
     view = snapshot.view
     up = sum(one.line.link in (SiteCondition.UP, SiteCondition.ENDED) for one in view.sites)
-    streams = "; ".join(
-        f"{line.stream}: {line.answered} windows, {line.revisions - line.answered} revisions, "
-        f"{line.final} final"
-        for line in (stream.line for stream in view.streams)
-    )
+    lines = [stream.line for stream in view.streams]
+    answered = sum(line.answered for line in lines)
+    exact = sum(line.exact for line in lines)
+    news = f"; {snapshot.line.text()}" if snapshot.line.is_news else ""
     return (
         f"[{snapshot.elapsed_s:5.1f} s] {snapshot.phase}; {up}/{len(view.sites)} sites up; "
-        f"raw {amount(view.raw_bytes)}, sent {amount(view.sent_bytes)}; {streams}"
-        f"{_narrow_text(snapshot.narrow)}"
+        f"raw {amount(view.raw_bytes)}, sent {amount(view.sent_bytes)}; {answered} windows "
+        f"answered, {exact} of them exact{_narrow_text(snapshot.narrow)}{news}"
     )
 
 
@@ -154,8 +162,8 @@ def _narrow_text(narrow: NarrowShown) -> str:
         return ""
     newest = both[-1]
     return (
-        f"; over {narrow.line}: {narrow.whole} after {_seconds(newest.whole_s)}, {narrow.bounded} "
-        f"after {_seconds(newest.bounded_s)}, off by {newest.reached:.2%} (asked: {newest.asked}), "
+        f"; over {narrow.line}: {narrow.whole} after {seconds(newest.whole_s)}, {narrow.bounded} "
+        f"after {seconds(newest.bounded_s)}, off by {newest.reached:.2%} (asked: {newest.asked}), "
         f"{newest.withheld_keys:,} rows kept back"
     )
 
@@ -169,98 +177,20 @@ where they are:
   quality       how each status and cache result behaves, over ten seconds
   misses        each page that lagos's cache lacked: how often, how many bytes
   misses_soon   the same, off by at most 0.2 % of all of it
+  pages         how often each page was asked for in sydney and johannesburg
 
 Lagos has a narrow line: what it has to say of ten seconds takes longer than an
-answer waits, unless it may keep small pages back.
+answer waits, unless it may keep small pages back. Sydney's line is narrowed for
+a while: it sends kinds of pages then (/img, /video), and pages later. The key n
+narrows it, too, or widens it.
 
 Each site reduces its own log with Spark, summaries are merged on the way, and
 london answers. In the next minute Asia is cut off and the agent of dallas is
 killed: answers come in time, say who is missing, and are revised until they are
-exact. At the end one Spark over all the logs checks every one of them.
+exact. At the end the sites' cubes are asked a question that no stream was made
+for, and one Spark over all the logs checks every answer.
 """
 """What there is to see, before there is anything to see."""
-
-
-def summary_table(summary: DemoSummary) -> RenderableType:
-    """What the demo ends with."""
-    table = Table(title="What came out", title_justify="left")
-    table.add_column("stream")
-    for name in ("windows", "final", "exact", "revisions", "rows"):
-        table.add_column(name, justify="right")
-    table.add_column("equal to one Spark over all records")
-    for stream in summary.streams:
-        within = ", within what it says" if stream.bounded_count else ""
-        verdict = Text(f"yes{within}", "green")
-        if not stream.is_equal:
-            verdict = Text(stream.difference, "bold red")
-        counts = (
-            stream.window_count,
-            stream.final_count,
-            stream.exact_count,
-            stream.revision_count,
-            stream.row_count,
-        )
-        table.add_row(stream.name, *(f"{count:,}" for count in counts), verdict)
-    return Group(table, *(Text(line) for line in _closing_lines(summary)))
-
-
-def _closing_lines(summary: DemoSummary) -> tuple[str, ...]:
-    """What one would tell a colleague, and what it is made of."""
-    sent, raw = summary.sent_bytes, summary.raw_bytes
-    rest = max(sent - summary.summaries_bytes, 0)
-    unparsed = max((stream.unparsed_count for stream in summary.streams), default=0)
-    return (
-        "",
-        f"Twelve sites wrote {summary.record_count:,} records, {amount(raw)} of logs, and "
-        f"{amount(sent)} crossed the network: {ratio(raw, sent)} less than the logs, "
-        f"{ratio(summary.raw_zstd_bytes, sent)} less than the logs in zstd.",
-        "While a region was cut off and an agent was dead, answers came all the same: "
-        f"{summary.incomplete_count} said who was missing, and were revised when all were back.",
-        _end(summary),
-        *([_narrow_line(summary.narrow)] if summary.narrow is not None else []),
-        "",
-        f"Of what was sent, {amount(summary.summaries_bytes)} are summaries of records. The other "
-        f"{amount(rest)} keep twelve sites in four trees together (heartbeats, acknowledgements, "
-        "states, frames), and would be as much if the sites wrote ten times more.",
-        f"{unparsed:,} lines were malformed, as some always are: counted, and in no answer.",
-    )
-
-
-def _end(summary: DemoSummary) -> str:
-    if not summary.is_good:
-        return "NOT every answer is final, exact and equal to that of one Spark: see the table."
-    if not any(stream.bounded_count for stream in summary.streams):
-        return (
-            "In the end every answer was exact, and equal to that of one Spark over all the logs."
-        )
-    return (
-        "In the end every answer was exact, and equal to that of one Spark over all the logs; or, "
-        "where small rows were kept back, off by no more than it says."
-    )
-
-
-def _narrow_line(narrow: NarrowVerdict) -> str:
-    """What an error buys."""
-    count = narrow.window_count
-    return (
-        f"Over {narrow.line} misses was there in time in {narrow.whole_in_time} of {count} "
-        f"windows, after {_seconds(narrow.whole_s)} in the middle; misses_soon, which may be off "
-        f"by {narrow.asked}, in {narrow.bounded_in_time} of {count}, after "
-        f"{_seconds(narrow.bounded_s)}. It was off by at most {narrow.reached:.2%}, kept "
-        f"{narrow.withheld_keys:,} small rows of a window back, and sent "
-        f"{amount(narrow.bounded_bytes)} instead of {amount(narrow.whole_bytes)}."
-        f"{_busy_text(narrow)}"
-    )
-
-
-def _busy_text(narrow: NarrowVerdict) -> str:
-    """Where a run doesn't show what it is to show."""
-    count = narrow.window_count
-    if narrow.bounded_in_time < (count + 1) // 2:
-        return " The machine was too busy for either: its logs were read late."
-    if narrow.whole_in_time >= (count + 1) // 2:
-        return " This run doesn't show it: the line was wide enough for both."
-    return ""
 
 
 def _narrow_table(narrow: NarrowShown, window_count: int) -> Table:
@@ -282,15 +212,11 @@ def _narrow_table(narrow: NarrowShown, window_count: int) -> Table:
 def _narrow_cells(window: NarrowWindow) -> tuple[RenderableType, ...]:
     return (
         f"{_clock(window.start_us)}–{_clock(window.end_us)}",
-        f"after {_seconds(window.whole_s)}",
-        f"after {_seconds(window.bounded_s)}",
+        f"after {seconds(window.whole_s)}",
+        f"after {seconds(window.bounded_s)}",
         f"{window.reached:.2%}",
         f"{window.withheld_keys:,}",
     )
-
-
-def _seconds(time_s: float | None) -> str:
-    return "…" if time_s is None else f"{time_s:.1f} s"
 
 
 def _headline(snapshot: DemoSnapshot) -> Text:

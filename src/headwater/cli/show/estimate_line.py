@@ -31,6 +31,8 @@ class Estimate(msgspec.Struct, frozen=True):
     """That were asked."""
     said: int
     """Of these, that have said how much they have."""
+    of_logs: bool = False
+    """They are bytes of files, as these are listed: of whatever time."""
 
     def text(self) -> str:
         """
@@ -39,6 +41,12 @@ class Estimate(msgspec.Struct, frozen=True):
         """
         silent = self.sites - self.said
         rest = f"; {silent} site{'s have' if silent > 1 else ' has'} not said" if silent else ""
+        if self.of_logs:
+            return (
+                f"reads up to {_bytes(self.bytes)} of the logs of {self.sites} "
+                f"site{'s' if self.sites != 1 else ''}, which is what their files have as they are "
+                f"listed{rest}."
+            )
         return (
             f"reads {_amount(self.rows)} rows ({_bytes(self.bytes)}) of the cubes of {self.sites} "
             f"site{'s' if self.sites != 1 else ''}, sends about {_bytes(self.sends_bytes)}, about "
@@ -54,6 +62,9 @@ def estimate_of(answer: AnswerEvent, question: Any) -> Estimate:
     groups = int(row.get("groups", 0))
     estimate = question.estimate
     pairs = max(1, said * (estimate.ends_at - estimate.begin_pane))
+    if not question.query.reads_cube:
+        listed = round(byte_count * (sites / said if said else 1.0))
+        return Estimate(0, listed, 0, 0.0, sites, said, of_logs=True)
     own = (groups / pairs) ** question.prepared.group_share if groups else 0.0
     row_bytes = byte_count / rows if rows else ROW_BYTES
     scale = sites / said if said else 1.0

@@ -9,25 +9,28 @@ import msgspec
 
 from headwater.algebra.rows.bounded import Bounded
 from headwater.algebra.windows.sequence_grid import number_text
+from headwater.algebra.words.as_of import AsOf
 from headwater.cli.show.amounts import utc
-from headwater.root.said.envelope import LeftOut
+from headwater.root.said.envelope import LeftOut, Trigger
 from headwater.root.said.reached import Reached, share
 from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import StatedErrors
 
 MISSING_SHOWN = 4
 HOUR_S = 3600.0
+AS_OF_SHOWN = 3
+SITES_NAMED = 2
 
 
 def headline(header: Mapping[str, Any]) -> str:
-    """``[12:00:00Z … 12:00:10Z) revision 2, 1.3 s after its end, 11 of 12 sites, without fra
-    (unknown)``."""
+    """``[12:00:00Z … 12:00:10Z) revision 1 (deadline), 1.3 s after its end, 11 of 12 sites, without
+    fra (unknown)``."""
     start, end = header["start_us"], header["end_us"]
     span = f"[{utc(start)} … {utc(end)})"
     if header.get("counted"):
         span = f"[{number_text(header['counted'], start)} … {end})"
     parts = [
-        f"{span} revision {header['revision']}",
+        f"{span} revision {header['revision']}{_by(header)}",
         *([_part(header["part"])] if header.get("part") else []),
         *([after_its_end(header["staleness_s"])] if header.get("staleness_s", 0.0) > 0.0 else []),
         f"{_in_whole(header)} of {header['expected']} sites",
@@ -36,6 +39,8 @@ def headline(header: Mapping[str, Any]) -> str:
         parts.append(f"without {_missing(header['missing'])}")
     if header.get("fidelity"):
         parts += fidelity(header["fidelity"])
+    if header.get("as_of"):
+        parts.append(as_of(header["as_of"]))
     if header.get("left_out", {}).get("count"):
         parts.append(left_out(header["left_out"]))
     if header.get("alarm_count"):
@@ -52,6 +57,12 @@ def headline(header: Mapping[str, Any]) -> str:
         parts += list(msgspec.convert(header["sampled"], Sample).lines())
     parts += [word for word in ("exact", "final") if header.get(word)]
     return ", ".join(parts)
+
+
+def _by(header: Mapping[str, Any]) -> str:
+    """Why this revision was made, where it was not that something had changed."""
+    trigger = header.get("trigger", Trigger.REVISION)
+    return "" if trigger == Trigger.REVISION else f" ({trigger})"
 
 
 def _in_whole(header: Mapping[str, Any]) -> int:
@@ -76,11 +87,38 @@ def fidelity(found: Mapping[str, Any]) -> Iterator[str]:
     if reached.has_news and reached.area < 1.0:
         yield f"{share(reached.area)} of the area"
     if reached.undrawn:
-        estimate = f", {', '.join(reached.scaled)} x {reached.scale:.4g}" if reached.scaled else ""
+        is_scaled = reached.scaled and reached.scale
+        estimate = f", {', '.join(reached.scaled)} x {reached.scale:.4g}" if is_scaled else ""
         yield f"{share(reached.area_drawn)} of what was drawn{estimate}"
     if reached.demanded:
         silent = ": no rows" if reached.is_silent else ""
         yield f"{'has' if reached.is_met else 'NOT'} {reached.demanded}{silent}"
+
+
+def as_of(found: Any) -> str:
+    """``as of 13:00:00Z at 210 sites, 12:59:50Z at oslo and rome``; the largest groups first."""
+    groups = sorted(msgspec.convert(found, list[AsOf]), key=lambda one: -len(one.sites))
+    shown = [f"{_closed(one)} at {_sites(one.sites)}{_open(one)}" for one in groups[:AS_OF_SHOWN]]
+    rest = sum(len(one.sites) for one in groups[AS_OF_SHOWN:])
+    return f"as of {', '.join(shown)}" + (f", others at {rest} more" if rest else "")
+
+
+def _closed(group: AsOf) -> str:
+    if group.through_us is None:
+        return "the end"
+    first, last = (utc(one) for one in group.through_us)
+    return first if first == last else f"{first} to {last}"
+
+
+def _sites(names: tuple[str, ...]) -> str:
+    return f"{len(names)} sites" if len(names) > SITES_NAMED else " and ".join(names)
+
+
+def _open(group: AsOf) -> str:
+    if group.open_from_us is None:
+        return ""
+    rows = "1 row" if group.open_rows == 1 else f"{group.open_rows} rows"
+    return f" (open from {utc(group.open_from_us)} on, with {rows} so far)"
 
 
 def left_out(found: Mapping[str, Any]) -> str:

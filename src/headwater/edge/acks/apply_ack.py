@@ -28,12 +28,12 @@ from headwater.algebra.words.alarm import Alarm, AlarmKind
 from headwater.algebra.words.site_state import FOREVER, Reason
 from headwater.edge.acks.ack_view import AckView
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE, PaneBook
-from headwater.edge.outputs import MarkAcked, MarkUnacked, Outlived, SharesKnown
+from headwater.edge.outputs import Altered, MarkAcked, MarkUnacked, Outlived
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.plan.notice import Notice
 
-Heard = MarkAcked | MarkUnacked | Outlived | SharesKnown | Notice
+Heard = Altered | MarkAcked | MarkUnacked | Outlived | Notice
 CarriersOf = Callable[[str], Sequence[str]]
 """By query: peers to whom this site has handed its summaries."""
 
@@ -58,6 +58,7 @@ def apply_ack(
     sites_s = None if ack.sites_clock_s is None else ack.sites_clock_s + ack.age_s
     state.hear_others(sites_s, now_s=now_s)
     state.hear_awaited(ack.awaited_from)
+    _hear_pause(state, ack, now_s=now_s)
     edge.early.travel_s = ack.travel_s
     leaf = ack.leaf_of(telling.ordinal)
     if leaf is None and (state.book.flights or state.book.doubtful):
@@ -66,7 +67,7 @@ def apply_ack(
     if outlived:
         return [*heard, *outlived]
     settings = state.hear_shares(ack.shares) if ack.shares else None
-    heard += [] if settings is None else [SharesKnown(state.id, settings)]
+    heard += [] if settings is None else [Altered(state.id, settings)]
     _hear_agreement(state, ack)
     if ack.asked:
         _hear_asked(state, ack)
@@ -78,6 +79,13 @@ def apply_ack(
     if state.book.owing or state.book.deferred:
         state.hear(News.WORK)  # what was kept back of panes that have arrived may follow
     return heard
+
+
+def _hear_pause(state: QueryState, ack: Acknowledgement, *, now_s: float) -> None:
+    """Each acknowledgement says it anew: one that says nothing lets all go that the root held."""
+    told = ack.exempt_through
+    if state.pause.hear_root(ack.pause, exempt_through=told, age_s=ack.age_s, now_s=now_s):
+        state.hear(News.WORK)
 
 
 def _meet_root(state: QueryState, ack: Acknowledgement) -> list[Heard]:

@@ -2,4 +2,6 @@
 believed.
 
 Pure rules over what was read and when. Open ``closing`` first.
+
+It may touch what ``edge`` may, and no room beside it.
 """

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+import msgspec
+
 from headwater.algebra.top.request import TOP_REQUESTS_MAX, TopRequest
 from headwater.edge.outputs import TopAnswer
 from headwater.edge.query_state import News, QueryState
@@ -20,6 +22,16 @@ from headwater.plan.notice import Notice
 
 REQUESTS_MAX = 4 * TOP_REQUESTS_MAX
 """That wait to be answered, and that are known to have been declined: the oldest give way."""
+
+
+class Requests(msgspec.Struct, frozen=True):
+    """Of one query, met in this process, each counted once as long as it is among the newest."""
+
+    answered: int = 0
+    declined: int = 0
+
+    def with_more(self, *, answered: int = 0, declined: int = 0) -> Requests:
+        return Requests(self.answered + answered, self.declined + declined)
 
 
 class Answering:
@@ -33,9 +45,7 @@ class Answering:
         self._declined: dict[int, int] = {}
         """Pane -> the newest request that was declined."""
         self._under_way = frozenset[int]()
-        self.answered = 0
-        self.declined = 0
-        """Requests, each counted once as long as it is among the newest."""
+        self.requests = Requests()
 
     def closed(self, pane: int, *, now_s: float) -> None:
         """Something was kept back of it; the root may ask for a part of that."""
@@ -93,7 +103,7 @@ class Answering:
         self._declined[asked.pane] = asked.number
         while len(self._declined) > REQUESTS_MAX:
             del self._declined[next(iter(self._declined))]
-        self.declined += 1
+        self.requests = self.requests.with_more(declined=1)
         text = f"pane {asked.pane} is sealed or gone; what the root asks for of it is declined"
         yield Notice("edge", "request declined", f"{self._state.id}: {text}")
 
@@ -118,7 +128,7 @@ class Answering:
 
     def begin(self, answers: Sequence[TopAnswer]) -> None:
         self._under_way = frozenset(one.asked.pane for one in answers)
-        self.answered += len(answers)
+        self.requests = self.requests.with_more(answered=len(answers))
 
     def is_answer(self, pane: int) -> bool:
         """Of what is being made."""

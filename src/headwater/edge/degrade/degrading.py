@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from headwater.algebra.byte_rate import rate_text
-from headwater.algebra.capacity.way_capacity import UNKNOWN, WayCapacity
+from headwater.algebra.capacity.way_capacity import BUDGET, UNKNOWN, WayCapacity, least
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.panes import MICROS
 from headwater.algebra.words.degraded import Degraded, Why, with_degraded
@@ -18,7 +18,7 @@ from headwater.edge.degrade.policy import Period, Policy
 from headwater.edge.degrade.savings import Savings
 from headwater.edge.outputs import Raised, UpdatesMade
 from headwater.edge.query_state import News, QueryState
-from headwater.plan.altered.link_share import CLOSE_BYTES, CONTROL_SHARE
+from headwater.plan.altered.link_share import CLOSE_BYTES
 from headwater.plan.degrading.degradation import Degradation, OperatorKind
 from headwater.plan.notice import Notice
 
@@ -35,6 +35,8 @@ class Degrading:
         """As it was last heard."""
         self.need = 0.0
         """Of the newest panes, in bytes a second at the step that they were closed at."""
+        self.degraded_count, self.restored_count = 0, 0
+        """How often a step came in, and went, in this process."""
         self._beside = 0.0
         """Of that, what does not get less with fewer rows."""
         self._bytes, self._beside_bytes, self._panes = 0, 0, 0
@@ -63,10 +65,11 @@ class Degrading:
         if said and said[-1].step:
             self.policy = Policy(said[-1].step, said[-1].why)
 
-    def raised(self) -> Raised | None:
-        """Of a threshold, for what is closed now; None: the query has none."""
+    def raised(self, told: int = 0) -> Raised | None:
+        """Of a threshold, for what is closed now, be it a pane of the query or of a level; None:
+        the query has none. ``told``: the step that somebody has set (``Levels.told``)."""
         plan = self.plan
-        found = () if plan is None else tuple(plan.levels_at(self.policy.step))
+        found = () if plan is None else tuple(plan.levels_at(max(told, self.policy.step)))
         return next(
             (
                 Raised(one.at, one.operator.levels)
@@ -100,7 +103,10 @@ class Degrading:
         step, plan = self.policy.step, self.plan
         if step == former:
             return []
-        kind = "degraded" if step > former else "restored"
+        is_more = step > former
+        self.degraded_count += is_more
+        self.restored_count += not is_more
+        kind = "degraded" if is_more else "restored"
         told = "all is sent again" if plan is None else step_text(plan, step)
         why = f" ({self.policy.why})" if self.policy.why is not None else ""
         text = f"{self._state.id}: {told}{why}; it needs {rate_text(self.need)}"
@@ -141,15 +147,13 @@ class Degrading:
     def _seen(self, plan: Degradation, now_s: float) -> Period:
         step, share = self.policy.step, self._state.settings.newest.share
         left = self.savings.left(plan, step) if step else 1.0
-        budget = None if share.bytes_per_s is None else share.bytes_per_s * (1.0 - CONTROL_SHARE)
-        known = [one for one in (self.way.bytes_per_s, budget) if one is not None]
-        way = min(known, default=None)
+        way = least(self.way, WayCapacity(share.for_panes, BUDGET))
         return Period(
             need=self.need,
             finer=self._beside + (self.need - self._beside) / left,
-            way=way,
+            way=way.bytes_per_s,
             waited_s=self._waited_s(now_s),
-            is_budget=budget is not None and way == budget,
+            is_budget=way.narrowest == BUDGET,
         )
 
     def _waited_s(self, now_s: float) -> float:
@@ -202,6 +206,9 @@ class DegradeProgress(msgspec.Struct, frozen=True):
     narrowest: str = ""
     left: tuple[float, ...] = ()
     """By step from 1 on: what it is estimated to leave of the bytes at full fidelity."""
+    degraded_count: int = 0
+    restored_count: int = 0
+    """How often a step came in, and went, in this process."""
 
 
 def progress_of(degrading: Degrading) -> DegradeProgress | None:
@@ -222,4 +229,6 @@ def progress_of(degrading: Degrading) -> DegradeProgress | None:
         way.bytes_per_s,
         way.narrowest,
         left,
+        degrading.degraded_count,
+        degrading.restored_count,
     )

@@ -11,6 +11,7 @@ that was quiet, or is back after an outage, says what it has to say of many pane
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heapreplace
 
@@ -19,6 +20,7 @@ import msgspec
 from headwater.algebra.coverage import Coverage
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.summary import STATE_PANES_MAX, Lane
+from headwater.edge.outbox.hold_back import is_held_back
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import MarkSent, Send
 from headwater.edge.query_state import QueryState
@@ -55,6 +57,8 @@ class Sending:
         self._room = room
         self._now_s = now_s
         self._marks: dict[str, list[tuple[int, int, int]]] = {}
+        self._free: dict[str, deque[int]] = {}
+        """Of queries that hold something back: the backlog that may leave, the oldest first."""
         self.sends: list[Send] = []
 
     def marks(self) -> list[MarkSent]:
@@ -65,7 +69,8 @@ class Sending:
             for pane in list(state.book.fresh):
                 if not self._room.is_left(state.id):
                     break
-                self._send_first(state, pane, Lane.LIVE)
+                if not is_held_back(state, pane):
+                    self._send_first(state, pane, Lane.LIVE)
 
     def send_repairs(self, count_max: int) -> int:
         """How many there were: a pane that has several updates comes whole, so there may be
@@ -75,6 +80,8 @@ class Sending:
             for pane in sorted(state.book.repairs):
                 if count >= count_max or not self._room.is_left(state.id):
                     break
+                if state.pause.holds(pane) and state.book.repairs[pane] != {EMPTY_CLOSE}:
+                    continue
                 updates = state.book.take_repair(pane, now_s=self._now_s)
                 self._say(state, pane, updates, Lane.SPARE)
                 count += len(updates)
@@ -98,10 +105,20 @@ class Sending:
                 heapreplace(heads, head)
 
     def _head(self, state: QueryState) -> tuple[int, str, int, int] | None:
-        pane = state.book.oldest_backlog()
+        pane = self._oldest_free(state) if state.pause else state.book.oldest_backlog()
         if pane is None:
             return None
         return state.query.window.pane_end_us(pane), state.id, self._states.index(state), pane
+
+    def _oldest_free(self, state: QueryState) -> int | None:
+        book, free = state.book, self._free.get(state.id)
+        if free is None:
+            backlog = (pane for pane in book.unsent() if pane not in book.fresh)
+            free = deque(pane for pane in backlog if not is_held_back(state, pane))
+            self._free[state.id] = free
+        while free and not book.unsent_of(free[0]):
+            free.popleft()
+        return free[0] if free else None
 
     def _send_first(self, state: QueryState, pane: int, lane: Lane) -> None:
         """As many of its updates as there is room for: the rows of a large pane are never in

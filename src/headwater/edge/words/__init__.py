@@ -2,4 +2,6 @@
 closed.
 
 Open ``telling`` first.
+
+It may touch what ``edge`` may, and no room beside it.
 """

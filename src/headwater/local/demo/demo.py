@@ -1,15 +1,17 @@
-"""A minute in the life of a federation: twelve sites, three questions, two misfortunes, one check.
+"""A minute in the life of a federation: twelve sites, some questions, three misfortunes, a check.
 
 Everything is real but the distance: logs grow on disk, Spark reads them, cubes keep them, bytes
-travel with the delays and rates of the wide area. On the way a region is cut off and an agent is
-killed and comes back. When the logs end, every answer is compared with that of one Spark over all
-records, and the process says so by its exit.
+travel with the delays and rates of the wide area. On the way a line is narrowed for a while, a
+region is cut off, and an agent is killed and comes back. When the logs end, the cubes are asked one
+question about the past; every answer is compared with that of one Spark over all records, and the
+process says so by its exit.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 import threading
 import time
@@ -18,14 +20,17 @@ from importlib import resources
 from pathlib import Path
 
 from headwater.agent.config import SourcesConfig
+from headwater.agent.control.control import ControlDesk
 from headwater.agent.control.control_api import SiteLine
 from headwater.agent.control.install import install
+from headwater.agent.control.operator_client import Ask
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.settings import RuntimeSettings
 from headwater.agent.view.federation_view import FederationView, SiteView, StreamView
 from headwater.agent.view.stream_lines import bare_line, with_answers
 from headwater.edge.config import EdgeConfig
 from headwater.errors import HeadwaterError
+from headwater.local.demo.asked_once import NAME, AskedOnce, asked_once
 from headwater.local.demo.demo_check import DemoRecord, check
 from headwater.local.demo.demo_snapshot import (
     DemoSnapshot,
@@ -34,7 +39,10 @@ from headwater.local.demo.demo_snapshot import (
     EventShown,
     SiteCondition,
 )
-from headwater.local.demo.narrow_link import BYTES_PER_S, DELAY_S, SITE, STREAMS, NarrowLink
+from headwater.local.demo.narrow_link import BYTES_PER_S, DELAY_S, SITE, NarrowLink
+from headwater.local.demo.narrowed_line import SITE as NARROWED
+from headwater.local.demo.narrowed_line import STREAM as PAGES
+from headwater.local.demo.narrowed_line import NarrowedLine
 from headwater.local.demo.workload import SiteProfile, SiteWriter, Traffic, write_bulk
 from headwater.local.federation import Federation
 from headwater.local.trial.try_query import try_query
@@ -59,8 +67,8 @@ REGIONS = {
 """(site, lines a second on average, hours before UTC), the largest of each region first. So
 much that what twelve sites in four trees say whatever they read is not most of what they say."""
 HOME = "london"
-ONE_SITE = f", sites = '{SITE}'"
-"""In the text of the demo's questions: of whom the largest is asked."""
+OF_SITES = re.compile(r", sites = '[^']*'")
+"""In the text of the demo's questions: of whom the largest are asked."""
 CUT_REGION = "asia"
 KILLED = "dallas"
 BEGIN_AFTER_US = 8_000_000
@@ -76,6 +84,9 @@ the narrow line for two seconds."""
 FINAL_S_MAX = 120.0
 """After the logs have ended, everything must be final within this time."""
 SHOW_EVERY_S = 0.25
+NARROW_KEY = "n"
+LINE_NARROW = (0.1, 0.65)
+"""From when on the script may narrow the line, and until when at the latest; parts of the time."""
 WINDOWS_SHOWN = 8
 
 Show = Callable[[DemoSnapshot], None]
@@ -88,12 +99,14 @@ def run_demo(
     seconds: float,
     seed: int,
     show: Show,
+    pressed: Callable[[], str] = lambda: "",
     keep_logs: Path | None = None,
 ) -> DemoSummary:
-    """Run it all; ``show`` is called a few times a second with what there is to see. The logs are
+    """Run it all; ``show`` is called a few times a second with what there is to see; ``pressed``
+    says which keys somebody has pressed: n narrows the line, or widens it. The logs are
     below ``directory``, or in the end in ``keep_logs``, a folder for each region and in it one for
     each site."""
-    demo = Demo(directory, spark, seconds=seconds, seed=seed, show=show)
+    demo = Demo(directory, spark, seconds=seconds, seed=seed, show=show, pressed=pressed)
     asyncio.run(demo.run())
     demo.say("one Spark over all records, to compare")
     summary = check(demo.record(), spark)
@@ -123,22 +136,28 @@ def demo_sql() -> str:
 
 def sql_for_all() -> str:
     """The same questions, where sites have other names: all of all."""
-    text = demo_sql()
-    assert text.count(ONE_SITE) == len(STREAMS), "what is asked twice is asked of the same site"
-    return text.replace(ONE_SITE, "")
+    return OF_SITES.sub("", demo_sql())
 
 
 class Demo:
     """One run; its parts are called in the order in which they stand here."""
 
     def __init__(
-        self, directory: Path, spark: RunningSpark, *, seconds: float, seed: int, show: Show
+        self,
+        directory: Path,
+        spark: RunningSpark,
+        *,
+        seconds: float,
+        seed: int,
+        show: Show,
+        pressed: Callable[[], str] = lambda: "",
     ) -> None:
         self._directory = directory
         self._spark = spark
         self._seconds = seconds
         self._seed = seed
         self._show_snapshot = show
+        self._pressed = pressed
         self._roster = _roster()
         self._region_of = {site: region for region, sites in REGIONS.items() for site, *_ in sites}
         self._events: list[EventShown] = []
@@ -147,6 +166,8 @@ class Demo:
         self._incomplete: set[tuple[str, int]] = set()
         """Windows that were answered before all sites were in."""
         self._narrow = NarrowLink()
+        self._line = NarrowedLine()
+        self._asked: AskedOnce | None = None
         self._sent_before: dict[str, int] = {}
         self._queries: list[Query] = []
         self._writers: dict[str, SiteWriter] = {}
@@ -179,6 +200,7 @@ class Demo:
             growing.cancel()
             await self._end_input()
             await self._until_final()
+            await self._ask()
         finally:
             if growing is not None:
                 growing.cancel()
@@ -215,6 +237,8 @@ class Demo:
             incomplete_count=len(self._incomplete),
             elapsed_s=self._elapsed_s,
             narrow=self._narrow.verdict(),
+            level=self._line.verdict(),
+            asked=self._asked,
         )
 
     def move_logs(self, into: Path) -> None:
@@ -249,7 +273,7 @@ class Demo:
         start_s = time.time()
         for sites in REGIONS.values():
             for name, rate, zone_h in sites:
-                swing = 0.0 if name == SITE else 1.0
+                swing = 0.0 if name in (SITE, NARROWED) else 1.0
                 profile = SiteProfile(name, lines_per_s=rate, zone_h=zone_h, swing=swing)
                 self._writers[name] = SiteWriter(
                     self._logs(name), profile, traffic, start_s=start_s
@@ -303,6 +327,38 @@ class Demo:
         self._phase = f"{CUT_REGION} is cut off, {KILLED} is dead"
         self._event(EventKind.TROUBLE, f"the agent of {KILLED} has been killed")
 
+    async def _work_the_line(self) -> None:
+        """By the script, or by whoever has pressed the key, and then by nobody else."""
+        from_s, until_s = (share * self._seconds for share in LINE_NARROW)
+        is_due = self._line.is_due(at_s=self._elapsed_s, from_s=from_s, until_s=until_s)
+        if self._pressed().count(NARROW_KEY) % 2:
+            self._line.is_scripted, is_due = False, True
+        if is_due:
+            await self._set_line(is_narrow=not self._line.is_narrow)
+
+    async def _set_line(self, *, is_narrow: bool) -> None:
+        """As an operator does it, at the agent whose line it is."""
+        runtime = self._federation.runtimes[NARROWED]
+        told = await self._line.set(
+            _ask_of(runtime), self._world.operator, is_narrow=is_narrow, at_s=self._elapsed_s
+        )
+        self._event(EventKind.TROUBLE if is_narrow else EventKind.HEALED, told)
+
+    async def _ask(self) -> None:
+        """About all that was answered, now that nobody waits for anything else."""
+        self.say("one question about the minute that is over, of the cubes of all sites")
+        (stream,) = (one for one in self._queries if one.id.name == "quality")
+        assert stream.begin_pane is not None, "it begins at a time"
+        windows = self._windows[stream.id.name]
+        home = self._federation.home
+        self._asked = await asked_once(
+            _ask_of(home),
+            self._world.operator,
+            ResultsReader(home.stores.results_directory / NAME),
+            from_us=stream.window.pane_start_us(stream.begin_pane),
+            to_us=max(one.start_us for one in windows.values()),
+        )
+
     async def _end_input(self) -> None:
         for writer in self._writers.values():
             writer.advance(time.time())
@@ -329,8 +385,10 @@ class Demo:
         self._show()
 
     def _is_final(self, query: Query) -> bool:
-        """All windows up to the last one that any record can be in."""
+        """All windows up to the last one that any record can be in; of a level, all that are."""
         windows = self._windows[query.id.name]
+        if query.stands_for is not None:
+            return all(one.final for one in windows.values())
         last = query.window.windows_of(query.window.pane_at(int(self._last_record_s() * 1e6)))[-1]
         return (
             bool(windows)
@@ -359,11 +417,14 @@ class Demo:
     # What is seen
 
     def _published(self, query: Query, seq: int) -> None:
+        if query.id.name not in self._windows:
+            return  # the question that is asked in the end
         reader = ResultsReader(self._federation.home.stores.results_directory / query.id.name)
         for envelope in reader.envelopes(seq):
             before = self._windows[query.id.name].get(envelope.window)
             self._windows[query.id.name][envelope.window] = envelope
             self._narrow.hear(query.id.name, envelope)
+            self._line.hear(query.id.name, envelope)
             if envelope.missing:
                 self._incomplete.add((query.id.name, envelope.window))
             if before is not None and not before.exact and envelope.exact:
@@ -377,10 +438,17 @@ class Demo:
 
     async def _until(self, elapsed_s: float) -> None:
         while self._elapsed_s < elapsed_s:
+            await self._work_the_line()
             self._show()
             await asyncio.sleep(SHOW_EVERY_S)
 
     def _show(self) -> None:
+        pages = next((one for one in self._queries if one.id.name == PAGES), None)
+        narrowed = self._federation.runtimes.get(NARROWED)
+        if pages is not None:
+            told = self._line.look(narrowed, pages, at_s=self._elapsed_s)
+            if told:
+                self._event(EventKind.INFO, told)
         self._show_snapshot(
             DemoSnapshot(
                 elapsed_s=self._elapsed_s,
@@ -392,6 +460,7 @@ class Demo:
                 ),
                 events=tuple(self._events),
                 narrow=self._narrow.shown(WINDOWS_SHOWN),
+                line=self._line.shown(narrowed, pages),
             )
         )
 
@@ -446,11 +515,18 @@ def _beside(work: Callable[[], None]) -> asyncio.Future[None]:
     return done
 
 
+def _ask_of(runtime: SiteRuntime) -> Ask:
+    """What operators ask of an agent over the network, asked within the process."""
+    desk = ControlDesk()
+    desk.open(runtime)
+    return desk.handle
+
+
 def _roster() -> Roster:
     """Whoever has a narrow line dials others and is nobody's way."""
     names = [(name, region) for region, sites in REGIONS.items() for name, *_ in sites]
     sites = tuple(
-        Site(n, name, region=region, dialable=name != SITE)
+        Site(n, name, region=region, dialable=name not in (SITE, NARROWED))
         for n, (name, region) in enumerate(names)
     )
     return Roster(version=1, sites=sites, home=HOME)

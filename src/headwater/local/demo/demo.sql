@@ -48,3 +48,11 @@ SELECT url, count(*) AS misses, sum(greatest(bytes, 0)) AS bytes
 FROM access
 WHERE cache <> 'HIT'
 GROUP BY window(ts, '10 seconds'), url;
+
+-- How often each page was asked for in the two towns of the far south. A site whose line is too
+-- narrow for pages sends kinds of pages in their place (/img, /video); pages follow when they fit.
+CREATE STREAM pages WITH (deadline = '6 seconds', disorder = '1 second', sites = 'johannesburg, sydney',
+  degrade = 'coarsen(url, substring_index(url, "/", 2))', finally = 'exact') AS
+SELECT url, count(*) AS requests
+FROM access
+GROUP BY window(ts, '5 seconds'), url;

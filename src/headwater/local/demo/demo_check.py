@@ -10,7 +10,14 @@ import pyarrow as pa
 import zstandard
 
 from headwater.algebra.rows.equality import difference
-from headwater.local.demo.demo_snapshot import DemoSummary, NarrowVerdict, StreamVerdict
+from headwater.local.demo.asked_once import SELECT, AskedOnce
+from headwater.local.demo.demo_snapshot import (
+    AskedVerdict,
+    DemoSummary,
+    LevelVerdict,
+    NarrowVerdict,
+    StreamVerdict,
+)
 from headwater.local.trial.stated_bounds import broken_bound
 from headwater.plan.node_sets import is_asked
 from headwater.plan.query import Query
@@ -36,6 +43,8 @@ class DemoRecord(msgspec.Struct, frozen=True):
     incomplete_count: int
     elapsed_s: float
     narrow: NarrowVerdict | None = None
+    level: LevelVerdict | None = None
+    asked: AskedOnce | None = None
 
 
 def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
@@ -51,6 +60,27 @@ def check(record: DemoRecord, spark: RunningSpark) -> DemoSummary:
         record_count=sum(_line_count(path) for path in files),
         elapsed_s=record.elapsed_s,
         narrow=record.narrow,
+        level=record.level,
+        asked=None if record.asked is None else _asked_verdict(record, record.asked, spark),
+    )
+
+
+def _asked_verdict(record: DemoRecord, asked: AskedOnce, spark: RunningSpark) -> AskedVerdict:
+    """One Spark runs the question over all logs; of its windows that one counts that was asked."""
+    files = paths_below(list(record.logs.values()), asked.query.program.source.path)
+    found: str | None = "there is no answer"
+    if asked.envelope is not None and asked.rows is not None:
+        reference = central_answers(spark.session, asked.query, files)
+        theirs = reference.get(asked.envelope.window)
+        found = "there are no rows" if theirs is None else difference(asked.rows, theirs)
+        found = found if asked.envelope.exact or found else "the answer is not exact"
+    return AskedVerdict(
+        SELECT,
+        row_count=0 if asked.rows is None else asked.rows.num_rows,
+        took_s=asked.took_s,
+        is_equal=found is None,
+        reads_cubes=asked.query.reads_cube,
+        difference=found or "",
     )
 
 
@@ -63,7 +93,12 @@ def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVer
     newest = {envelope.window: (seq, envelope) for seq, envelope in reader.newest()}
     assert query.begin_pane is not None, "the demo's queries begin at a time"
     first = query.window.first_window_from(query.window.pane_start_us(query.begin_pane))
-    wanted = {window: rows for window, rows in reference.items() if window >= first}
+    is_level = query.stands_for is not None
+    wanted = {
+        window: rows
+        for window, rows in reference.items()
+        if window >= first and (window in newest or not is_level)
+    }
     answers = {window: reader.answer(*found) for window, found in newest.items()}
     envelopes = [envelope for _, envelope in newest.values()]
     stated = {window: envelope.withheld for window, (_, envelope) in newest.items()}
@@ -78,6 +113,7 @@ def _verdict(record: DemoRecord, query: Query, spark: RunningSpark) -> StreamVer
         difference=found or "",
         unparsed_count=max((envelope.tally.unparsed for envelope in envelopes), default=0),
         bounded_count=sum(bool(envelope.withheld) for envelope in envelopes),
+        is_level=is_level,
     )
 
 

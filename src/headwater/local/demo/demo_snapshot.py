@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from headwater.agent.view.federation_view import FederationView
+from headwater.agent.view.watched_site import WatchedSite
 
 
 class SiteCondition(StrEnum):
@@ -87,6 +88,64 @@ class NarrowVerdict(msgspec.Struct, frozen=True):
     bounded_bytes: int = 0
 
 
+class LineShown(msgspec.Struct, frozen=True):
+    """Of the site whose line is narrowed on the way, and its stream of pages."""
+
+    site: str = ""
+    now: WatchedSite | None = None
+    """As its agent says; None: it does not run, or reads nothing yet."""
+    stale_s: float | None = None
+    """How long after its end the newest window was answered."""
+    streams: tuple[str, ...] = ()
+    """Its stream of pages, and that of kinds of pages."""
+
+    @property
+    def is_news(self) -> bool:
+        """It is narrow, or something is given up or waits because it was."""
+        return self.now is not None and self.now.has_news
+
+    def text(self) -> str:
+        """As ``headwater watch`` has it at that site, but for the level, which has a name here."""
+        if self.now is None:
+            return ""
+        now = self.now
+        told = (
+            f"{self.site} sends {'kinds of pages' if now.is_degraded else 'pages'}",
+            now.sending.removeprefix("all links "),
+            now.carries and f"way {now.carries}",
+            now.backlog,
+            "" if self.stale_s is None else f"answered {self.stale_s:.1f} s after the end",
+        )
+        return "; ".join(filter(None, told))
+
+
+class LevelVerdict(msgspec.Struct, frozen=True):
+    """What became of the stream of pages while the line was narrow."""
+
+    site: str
+    limit: str
+    went_after_s: float | None
+    """From the narrowing to the level; None: it did not go there."""
+    back_after_s: float | None
+    """From the widening until it sent pages again."""
+    by_kind: int
+    """Windows that were answered by kinds of pages."""
+    exact_by_page: int
+    """Of those, windows that are exact by page in the end."""
+
+
+class AskedVerdict(msgspec.Struct, frozen=True):
+    """What came of the question about the past."""
+
+    select: str
+    row_count: int
+    took_s: float
+    is_equal: bool
+    """To what one Spark computes of the same records."""
+    reads_cubes: bool
+    difference: str = ""
+
+
 class DemoSnapshot(msgspec.Struct, frozen=True):
     elapsed_s: float
     duration_s: float
@@ -97,6 +156,7 @@ class DemoSnapshot(msgspec.Struct, frozen=True):
     events: tuple[EventShown, ...] = ()
     """All of them, oldest first: a view shows the newest and remembers what it has shown."""
     narrow: NarrowShown = NarrowShown()
+    line: LineShown = LineShown()
 
 
 class StreamVerdict(msgspec.Struct, frozen=True):
@@ -117,11 +177,15 @@ class StreamVerdict(msgspec.Struct, frozen=True):
     """Windows of which sites kept something back, as they were asked to: they are not exact, and
     held to what they state."""
 
+    is_level: bool = False
+    """It has windows where a site was at a level, and none where none was."""
+
     @property
     def is_whole(self) -> bool:
         """Every window is final, and exact or held to its bound."""
         settled = self.exact_count + self.bounded_count
-        return 0 < self.window_count == self.final_count == settled
+        is_any = self.window_count > 0 or self.is_level
+        return is_any and self.window_count == self.final_count == settled
 
 
 class DemoSummary(msgspec.Struct, frozen=True):
@@ -138,11 +202,15 @@ class DemoSummary(msgspec.Struct, frozen=True):
     incomplete_count: int = 0
     """Windows that were answered before all sites were in, and said so."""
     narrow: NarrowVerdict | None = None
+    level: LevelVerdict | None = None
+    asked: AskedVerdict | None = None
 
     @property
     def is_good(self) -> bool:
         """Every window of every stream is final, exact (nothing was lost, whatever was cut off or
         killed) and equal to what one Spark computes; or, where something was kept back, no further
-        from that than it states."""
+        from that than it states. So is the answer to the question."""
         streams = self.streams
-        return bool(streams) and all(stream.is_equal and stream.is_whole for stream in streams)
+        is_asked_well = self.asked is None or self.asked.is_equal
+        is_all_equal = all(stream.is_equal and stream.is_whole for stream in streams)
+        return bool(streams) and is_all_equal and is_asked_well

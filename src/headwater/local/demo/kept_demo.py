@@ -7,12 +7,14 @@ tries the commands talks to what runs in the field.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from headwater.errors import ConfigurationError
 from headwater.local import up
+from headwater.local.demo.asked_once import SELECT
 from headwater.local.demo.demo import sql_for_all
 
 REGIONS_OF = {"site1": ("europe", "america"), "site2": ("asia", "south")}
@@ -20,6 +22,8 @@ REGIONS_OF = {"site1": ("europe", "america"), "site2": ("asia", "south")}
 QUESTIONS = "demo.sql"
 _PATH = "path = 'access-*.log*'"
 _WITH = "WITH (deadline"
+_LEVELS = re.compile(r",\s*degrade = '[^']*', finally = 'exact'")
+"""They can't be had of the past."""
 
 
 def refuse_taken(directory: Path) -> None:
@@ -38,6 +42,7 @@ def kept_sql() -> str:
     assert text.count(_PATH) == 1, "the demo has one source"
     assert text.count(_WITH) == text.count("CREATE STREAM"), "each stream says when it answers"
     text = text.replace(_PATH, "path = '*/access-*.log*'")
+    text = _LEVELS.sub("", text)
     return text.replace(_WITH, "WITH (begin = 'earliest', deadline")
 
 
@@ -63,6 +68,8 @@ and america, site2 with those of asia and south. They answer the same questions
   headwater watch top_domains
   headwater why quality newest
   headwater sites
+  headwater ask "{SELECT}" --since 1h
+  headwater budget site2 '64 kbit/s'    (what it may send; ends with: none)
 
 End it with    headwater down {directory}
 remove it with rm -r {directory}"""

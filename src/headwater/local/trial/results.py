@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from headwater.local.trial.kept_back import KeptBack
 from headwater.local.trial.reading import SiteReading
+from headwater.local.trial.sent_bytes import SentBytes
 from headwater.plan.query import Query
 from headwater.root.said.envelope import Envelope, LeftOut
 
@@ -43,6 +44,8 @@ class StreamResult(msgspec.Struct, frozen=True):
     kept_back: KeptBack | None = None
     """What sites would have kept back under its error; None: it asks for none, or one plain Spark
     computed it."""
+    sizes: SentBytes | None = None
+    """What sites would have sent, where a budget or levels are asked for."""
 
 
 class Progress(msgspec.Struct, frozen=True):

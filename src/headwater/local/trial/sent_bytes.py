@@ -17,16 +17,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.algebra.coverage import Coverage
-from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.panes import MICROS
+from headwater.algebra.rows.arrow_rows import ArrowMerger, in_schema
 from headwater.algebra.rows.columns import folded_columns, visible_keys
 from headwater.algebra.rows.places import SITE
 from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
 from headwater.algebra.summary import Summary
+from headwater.algebra.windows.coarsening import apart
 from headwater.algebra.windows.last_rows import last_of
 from headwater.algebra.windows.sequence_grid import ROW
+from headwater.algebra.words.site_state import FOREVER
 from headwater.algebra.words.update_proof import UpdateProof
 from headwater.local.trial.sampled_sites import Sample, sample_sites
-from headwater.local.trial.site_folders import compiled, site_folders
+from headwater.local.trial.site_folders import compiled, growing, site_folders
 from headwater.local.trial.state_span import with_span
 from headwater.net.values.codec import Codec
 from headwater.overlay.messages import SummaryMessage
@@ -37,12 +40,22 @@ from headwater.spark.site.site_sql import record_sql
 from headwater.sql.admit.needs import asks_for_all_rows
 from headwater.store.cube.row_limit import GROWING_ROWS_MAX
 from headwater.store.input.site_files import found_below
+from headwater.store.level_rows import LevelGrid, coarser
 from headwater.store.pane_segments import with_pane
 
 SAMPLE_BYTES_MAX = 256 << 20
 """Of more than that, a share is read."""
 SIGNATURE, KEY = bytes(64), bytes(8)
 """As long as those of a site."""
+
+
+class SentLevel(msgspec.Struct, frozen=True):
+    """All panes at one level of a stream, which is a stream of its own."""
+
+    stream: str
+    operator: str
+    sent: int
+    """Bytes of all sites together."""
 
 
 class SentBytes(msgspec.Struct, frozen=True):
@@ -61,6 +74,10 @@ class SentBytes(msgspec.Struct, frozen=True):
     """After merging: one for each pane and key."""
     largest_state: int | None = None
     """Of queries with growing states: most rows of one group in a pane of a site."""
+    pane_s: float = 0.0
+    """As seconds, where panes are of time."""
+    levels: tuple[SentLevel, ...] = ()
+    """What sites would send at each of its levels, the finest first."""
 
     @property
     def sent(self) -> int:
@@ -90,6 +107,9 @@ class SentBytes(msgspec.Struct, frozen=True):
                 f"  largest growing state: {self.largest_state:,} rows of one group in a pane; a "
                 f"site declines a pane of more than {GROWING_ROWS_MAX:,} rows"
             )
+        for one in self.levels:
+            left = one.sent / self.sent if self.sent else 1.0
+            lines.append(f"  at {one.operator}: {left:.0%} of the bytes")
         if self.share < 1.0:
             lines.append(
                 "  a sample has fewer records for each pane than there are, so all of them would "
@@ -112,15 +132,37 @@ def sent_bytes(
         sample_sites(queries, folders, scratch, Sample(share))
         folders = {name: scratch / name for name in folders}
     running = spark()
-    return [_of_query(query, folders, running, share) for query in queries]
+    levels = _levels(text, folders)
+    return [
+        _of_query(query, levels.get(query.id.name, ()), folders, running, share)
+        for query in queries
+    ]
+
+
+def _levels(text: str, folders: dict[str, Path]) -> dict[str, tuple[Query, ...]]:
+    """By stream: the query as it runs where logs grow, and its levels; of streams without any
+    nothing. A query over logs that end has none, since nothing is late there."""
+    found: dict[str, tuple[Query, ...]] = {}
+    for query in growing(text, folders):
+        if query.stands_for is not None:
+            full = next(one for one in growing(text, folders) if str(one.id) == query.stands_for.of)
+            found[full.id.name] = (*found.get(full.id.name, (full,)), query)
+    return found
 
 
 def _of_query(
-    query: Query, folders: dict[str, Path], spark: RunningSpark, share: float
+    query: Query,
+    levels: tuple[Query, ...],
+    folders: dict[str, Path],
+    spark: RunningSpark,
+    share: float,
 ) -> SentBytes:
+    """``levels``: with the query itself before them."""
+    query = levels[0] if levels else query
     schema = summary_schema(query.program)
     codec = Codec(lambda _: schema)
     raw, panes, keys = 0, [], []
+    at_levels = [0 for _ in levels[1:]]
     largest = None if not _grows(query) else 0
     query = with_span(query, spark.session, list(folders.values()))
     for name, folder in folders.items():
@@ -136,6 +178,8 @@ def _of_query(
         largest = None if largest is None else max(largest, _largest_state(query, rows))
         keys.append(rows.select([PANE_COLUMN, *(key.name for key in query.program.keys)]))
         panes += [_message(query, one, schema, codec) for one in _by_pane(rows)]
+        for number, level in enumerate(levels[1:]):
+            at_levels[number] += _level_bytes(query, level, rows)
     return SentBytes(
         stream=query.id.name,
         pane=query.length_text(query.window.pane_us),
@@ -145,7 +189,28 @@ def _of_query(
         panes=tuple(panes),
         merged_rows=_distinct(keys),
         largest_state=largest,
+        pane_s=query.window.pane_us / MICROS if query.numbers is None else 0.0,
+        levels=tuple(
+            SentLevel(level.id.name, str(level.stands_for), sent)
+            for level, sent in zip(levels[1:], at_levels, strict=True)
+        ),
     )
+
+
+def _level_bytes(query: Query, level: Query, rows: pa.Table) -> int:
+    """Of all panes of a site at this level, as its cube makes them of the query's own."""
+    stands, schema = level.stands_for, summary_schema(level.program)
+    assert stands is not None, "a level stands for its stream"
+    grid = LevelGrid(str(level.id), query.window, level.window, stands.coarsening)
+    merger, codec = ArrowMerger(level.program), Codec(lambda _: schema)
+    made = coarser(rows.combine_chunks(), grid, ((-FOREVER, FOREVER),))
+    found = 0
+    for one in _by_pane(made):
+        pane = one[PANE_COLUMN][0].as_py()
+        own = in_schema(one.drop_columns([PANE_COLUMN]), merger.schema)
+        merged = merger.merge(apart([own]))
+        found += _message(level, with_pane(merged, pane), schema, codec)[1]
+    return found
 
 
 def _states(query: Query, rows: pa.Table, last_n: int) -> pa.Table:

@@ -76,8 +76,13 @@ def _refuse_outside(source: Source, folders: dict[str, Path]) -> None:
             )
 
 
-@lru_cache(maxsize=1)
-def _queries(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
+def growing(text: str, folders: Collection[str]) -> tuple[Query, ...]:
+    """The same where logs grow, with the levels of their streams."""
+    return _queries(text, tuple(folders), ends=False)
+
+
+@lru_cache(maxsize=2)
+def _queries(text: str, folders: tuple[str, ...], *, ends: bool = True) -> tuple[Query, ...]:
     """Asked for by each who needs the queries of one run."""
     root = root_name(folders)
     found = compile_statements(
@@ -85,8 +90,8 @@ def _queries(text: str, folders: tuple[str, ...]) -> tuple[Query, ...]:
         root=root,
         installer=root,
         next_counter=1,
-        begin="earliest",
-        ends=True,
+        begin="earliest" if ends else "now",
+        ends=ends,
         known_sites=[Site(0, root, has_data=False), *(Site(1, name) for name in folders)],
     )
     return tuple(found)

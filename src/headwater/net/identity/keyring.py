@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Container, Iterable
-from typing import Annotated
 
 import msgspec
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
-from msgspec import Meta
 
 from headwater.algebra.words.proof import Proof
 from headwater.net.identity.certs import identity_of_certificate
 from headwater.net.identity.identity import AGENTS, PEOPLE, Identity, Role
 from headwater.net.identity.signing import key_name
 from headwater.net.refusal import Refusal, Refused
-from headwater.net.values.wire import CERTIFICATE_BYTES_MAX
 from headwater.plan.questions.viewer import viewer_of
 
 CERTIFICATES_PER_MEMBER_MAX = 4
@@ -42,12 +39,6 @@ _ODD = (
     x509.UnsupportedGeneralNameType,
 )
 """What the library says of bytes that are no certificate as ours are."""
-
-
-class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
-    """A message between two ends of a link; no machine sees it."""
-
-    der: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)]
 
 
 class _Member(msgspec.Struct, frozen=True):

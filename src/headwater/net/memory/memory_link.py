@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import msgspec
 
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.network import LinkCounters, NetLimits, RefusalCounts, stream_of
 from headwater.net.refusal import Refused
 from headwater.net.transport.connection import PAUSE_S_MIN
@@ -16,6 +15,7 @@ from headwater.net.transport.load_meter import LoadMeter
 from headwater.net.transport.pacer import Gate
 from headwater.net.transport.send_queue import BACKLOG_SHARE, PIECE_BYTES_MIN, SendQueue
 from headwater.net.values.codec import Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.links.link_load import LinkLoad
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import Message, aged

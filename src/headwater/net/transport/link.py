@@ -15,7 +15,7 @@ import msgspec
 from headwater.algebra.capacity.delivery import Delivery
 from headwater.errors import WireError
 from headwater.net.identity.identity import Identity
-from headwater.net.identity.keyring import CertificateTold, Keyring
+from headwater.net.identity.keyring import Keyring
 from headwater.net.network import (
     LinkCounters,
     LinkStats,
@@ -33,6 +33,7 @@ from headwater.net.transport.pacer import Pacer
 from headwater.net.transport.send_queue import BACKLOG_SHARE, TRAFFIC, SendQueue
 from headwater.net.transport.tcp import tcp_info
 from headwater.net.values.codec import Codec
+from headwater.net.values.wire import CertificateTold
 from headwater.overlay.links.query_spending import QuerySpending, query_of
 from headwater.overlay.messages import AckMessage, Message, StatesMessage, SummaryMessage, aged
 
@@ -195,7 +196,7 @@ class Link:
         return self._sides[1].queue.waits_s(Stream.LIVE, now_s=_now_s())
 
     def stats(self, so_far: LinkStats) -> LinkStats:
-        rtt_s, rtt_min_s, rate, is_limited = self.info or (None, None, None, None)
+        rtt_s, rtt_min_s, rate, _ = self.info or (None, None, None, None)
         return msgspec.structs.replace(
             so_far,
             is_up=self.is_open,
@@ -203,8 +204,6 @@ class Link:
             rtt_s=rtt_s,
             rtt_min_s=rtt_min_s,
             delivery_bytes_per_s=rate,
-            is_limited_by_us=is_limited,
-            drain_bytes_per_s=self._load.rate.bytes_per_s(now_s=_now_s()),
         )
 
     def _receiver(self, side: _Side) -> Callable[[Frame], None]:

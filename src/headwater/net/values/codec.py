@@ -23,7 +23,6 @@ from msgspec import Meta
 from headwater.algebra.bounds import ORDINALS_MAX, Name, Number
 from headwater.algebra.route import START
 from headwater.errors import HeadwaterError, WireError
-from headwater.net.identity.keyring import CertificateTold
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.heartbeats import (
     WireHeartbeat,
@@ -44,6 +43,7 @@ from headwater.net.values.rows import (
 )
 from headwater.net.values.wire import (
     Age,
+    CertificateTold,
     WireRoute,
     WireSigned,
     WireSummary,
@@ -69,6 +69,7 @@ from headwater.net.values.words import (
 from headwater.overlay.carry.state_batch import STATES_PER_MESSAGE_MAX
 from headwater.overlay.links.markers import NUMBER_MAX
 from headwater.overlay.messages import (
+    PAUSES_MAX,
     AbsenceMessage,
     AckMessage,
     AlterMessage,
@@ -78,10 +79,12 @@ from headwater.overlay.messages import (
     CoordinatesMessage,
     Heartbeat,
     Message,
+    PausesMessage,
     Placed,
     StatesMessage,
     StreamMarker,
     SummaryMessage,
+    TreePause,
     aged,
 )
 
@@ -116,6 +119,10 @@ class WireAbsenceMessage(msgspec.Struct, frozen=True, array_like=True):
     age_s: Age
     route: WireRoute = START
     plan_version: Number = 0
+
+
+class WirePauses(msgspec.Struct, frozen=True, array_like=True):
+    pauses: Annotated[tuple[TreePause, ...], Meta(max_length=PAUSES_MAX)]
 
 
 class WireCoordinates(msgspec.Struct, frozen=True, array_like=True):
@@ -372,6 +379,13 @@ _LAYOUTS = (
             route=wire.route,
             plan_version=wire.plan_version,
         ),
+    ),
+    _Layout(
+        14,
+        PausesMessage,
+        msgspec.msgpack.Decoder(WirePauses),
+        lambda _, message: WirePauses(message.pauses),
+        lambda _, wire: PausesMessage(wire.pauses),
     ),
 )
 

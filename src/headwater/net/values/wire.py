@@ -43,6 +43,7 @@ from headwater.algebra.words.alarm import (
     Alarm,
     AlarmKind,
 )
+from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.close_digest import BlockDigest, Close, Closes
 from headwater.algebra.words.degraded import DEGRADED_MAX, Degraded
 from headwater.algebra.words.proof import Proof
@@ -81,6 +82,12 @@ class WireSigned(msgspec.Struct, frozen=True, array_like=True):
     signature: Annotated[bytes, Meta(max_length=64)] = b""
     key: Annotated[bytes, Meta(max_length=16)] = b""
     certificate: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)] = b""
+
+
+class CertificateTold(msgspec.Struct, frozen=True, array_like=True):
+    """A message between two ends of a link; no machine sees it."""
+
+    der: Annotated[bytes, Meta(max_length=CERTIFICATE_BYTES_MAX)]
 
 
 LostSites = Annotated[tuple[Ordinal, ...], Meta(max_length=LOST_MAX)]
@@ -179,6 +186,8 @@ class WireState(msgspec.Struct, frozen=True, array_like=True):
     flush_level: Annotated[int, Meta(ge=0, le=FLUSH_LEVEL_MAX)] = 0
     deferred: BoundedRanges = ()
     degraded: Annotated[tuple[Degraded, ...], Meta(max_length=DEGRADED_MAX)] = ()
+    as_of: SiteAsOf | None = None
+    paused_from: Pane | None = None
 
 
 _ALIKE = tuple(

@@ -43,6 +43,7 @@ from headwater.algebra.words.acknowledgement import (
     RoundsHeld,
 )
 from headwater.algebra.words.close_digest import Asked
+from headwater.algebra.words.pause import Pause
 from headwater.algebra.words.site_state import FOREVER
 from headwater.net.refusal import Refusal, Refused
 from headwater.net.values.wire import DIGEST_BYTES, DIGESTS_MAX, Age, WireSigned, normal, proof_of
@@ -135,8 +136,13 @@ class _HeadOfUnwanted(_HeadOfShares, frozen=True, array_like=True):
     unwanted: BoundedRanges = ()
 
 
-class WireAckHead(_HeadOfUnwanted, frozen=True, array_like=True):
+class _HeadOfLargest(_HeadOfUnwanted, frozen=True, array_like=True):
     largest: Annotated[tuple[WireTop, ...], Meta(max_length=TOP_REQUESTS_MAX)] = ()
+
+
+class WireAckHead(_HeadOfLargest, frozen=True, array_like=True):
+    pause: Pause | None = None
+    exempt_through: Pane = FOREVER
 
 
 class WireAckOnItsWay(msgspec.Struct, frozen=True, array_like=True):
@@ -165,7 +171,8 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
         wanted=tuple((one.pane, bitset.to_bytes(one.sites)) for one in ack.wanted),
         awaited_from=ack.awaited_from,
     )
-    has_news = bool(ack.unwanted or ack.largest)
+    has_pause = ack.pause is not None or ack.exempt_through < FOREVER
+    has_news = bool(ack.unwanted or ack.largest or has_pause)
     has_more = bool(ack.shares) or ack.travel_s is not None or has_news
     if not ack.tells_several and not has_more:
         return cast(WireAckHead, head)  # as it is read, and a byte shorter
@@ -178,19 +185,20 @@ def wire_ack_head(ack: Acknowledgement) -> WireAckHead:
     if not has_news:
         return cast(WireAckHead, more)
     fewer = _HeadOfUnwanted(**msgspec.structs.asdict(more), unwanted=ack.unwanted)
-    if not ack.largest:
+    if not ack.largest and not has_pause:
         return cast(WireAckHead, fewer)
     largest = tuple(map(_wire_top, ack.largest))
-    return WireAckHead(**msgspec.structs.asdict(fewer), largest=largest)
+    most = _HeadOfLargest(**msgspec.structs.asdict(fewer), largest=largest)
+    if not has_pause:
+        return cast(WireAckHead, most)
+    return WireAckHead(
+        **msgspec.structs.asdict(most), pause=ack.pause, exempt_through=ack.exempt_through
+    )
 
 
 def _wire_top(asked: TopRequest) -> WireTop:
     names = b"".join(one.to_bytes(NAME_BYTES, "little") for one in asked.keys)
     return asked.pane, asked.number, asked.least, names
-
-
-def _checked_tops(wire: tuple[WireTop, ...]) -> tuple[TopRequest, ...]:
-    return tuple(map(_checked_top, wire))
 
 
 def _checked_top(wire: WireTop) -> TopRequest:
@@ -291,7 +299,9 @@ def checked_ack(
         shares=tuple(map(_checked_shares, wire.shares)),
         travel_s=None if wire.travel is None else wire.travel / TRAVEL_PARTS,
         unwanted=normal(wire.unwanted),
-        largest=_checked_tops(wire.largest),
+        largest=tuple(map(_checked_top, wire.largest)),
+        pause=wire.pause,
+        exempt_through=wire.exempt_through,
         proof=proof_of(way.signed),
         leaves=tuple(
             _checked_leaf(number, leaf, word if count else b"") for number, leaf, word in leaves

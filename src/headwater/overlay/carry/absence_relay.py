@@ -21,7 +21,7 @@ from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
-from headwater.overlay.message_rules import problem_with_absence
+from headwater.overlay.message_rules import problem_with_absence, problem_with_lost
 from headwater.overlay.messages import AbsenceMessage
 from headwater.overlay.outputs import CONTROL, AbsenceDelivered, Transmit
 from headwater.overlay.ways.router import Router
@@ -86,6 +86,7 @@ class AbsenceRelay:
         absence, route = message.absence, message.route
         roster, signatures = self._here.roster, self._here.signatures
         problem = problem_with_absence(absence, route, roster=roster, signatures=signatures)
+        problem = problem or problem_with_lost(absence, self._router.live, roster=roster)
         if problem is not None:
             self._tray.refuse(link.site, problem, now_s=now_s)
             return

@@ -56,8 +56,11 @@ class AckRelay:
         reconciliation: Reconciliation,
         bringers: Bringers,
         on_over: Callable[[str], None] = lambda query_id: None,
+        on_pause: Callable[[str, float], None] = lambda query_id, now_s: None,
     ) -> None:
-        """``on_over``: an acknowledgement has said of panes of a query that they are over."""
+        """``on_over``: an acknowledgement has said of panes of a query that they are over;
+        ``on_pause``: that sites are to wait."""
+        self._on_pause = on_pause
         self._on_over = on_over
         self._own_leaf = here.ordinal // LEAF_SITES
         self._here = here
@@ -157,6 +160,8 @@ class AckRelay:
         self._cast.accept(ack, now_s=now_s)
         if ack.unwanted and not query.is_root:
             self._on_over(query.id)
+        if ack.pause is not None:
+            self._on_pause(query.id, now_s)
         self._tray.put(AckDelivered(ack))
         for child in self._receivers(query, ack, now_s=now_s):
             if child != sender:

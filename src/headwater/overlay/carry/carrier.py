@@ -48,8 +48,11 @@ class Carrier:
         reconciliation: Reconciliation,
         bringers: Bringers,
         is_over: Callable[[str, int, int], bool] = lambda query_id, first, last: False,
+        is_still: Callable[[str, float], bool] = lambda query_id, now_s: False,
     ) -> None:
-        """``is_over``: of these panes of a query its root takes nothing more, as it has said."""
+        """``is_over``: of these panes of a query its root takes nothing more, as it has said;
+        ``is_still``: what comes of a query says nothing of distances now."""
+        self._is_still = is_still
         self._is_over = is_over
         self._here = here
         self._site = here.site
@@ -64,7 +67,7 @@ class Carrier:
         """How often summaries left by each stage of the policy."""
         self._capacities: dict[str, WayCapacity] = {}
         """Of the ways of queries that are live, as they were known last."""
-        self.list = TimeSpaceList(here.config, router, here.tray, self._died)
+        self.list = TimeSpaceList(here.config, router, here.tray, self._died, self._is_behind)
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -138,16 +141,19 @@ class Carrier:
 
     def _capacity_by(self, site: str, query: LiveQuery) -> WayCapacity:
         """The least of the own link, of what its other end says of the rest, and of what budgets
-        allow; of a link that others want as well its query's part."""
+        leave for panes; of a link that others want as well its query's part."""
         link, share = self._neighbours.link(site), self._here.shares.of(query.id)
         told = link.told_of(self._here.roster.ordinal_of.get(query.root, -1))
-        budget = self._neighbours.budgets.of(site)
+        budget = self._neighbours.budgets.for_panes(site)
         own = least(WayCapacity(link.capacity.bytes_per_s, site), WayCapacity(budget, BUDGET))
         if own.bytes_per_s is not None:
             own = WayCapacity(own.bytes_per_s * link.part_of(query.id), own.narrowest)
         way = least(own, WayCapacity(told, f"beyond {site}"))
-        found = least(way, WayCapacity(share.bytes_per_s, BUDGET))
+        found = least(way, WayCapacity(share.for_panes, BUDGET))
         return UNKNOWN if found.bytes_per_s is None else found
+
+    def _is_behind(self, now_s: float) -> bool:
+        return self._here.wake.share(now_s) < self._config.unmerged_below_share
 
     def _died(self, site: str, now_s: float) -> None:
         """A summary has waited for the link to this site until it was too old: that is told on."""
@@ -173,7 +179,11 @@ class Carrier:
         elif self._is_over(summary.query, summary.pane, summary.last):
             self._tray.count("unwanted")
         else:
-            self._send(self.list.insert(summary, query, birth_s=birth_s, now_s=now_s), now_s=now_s)
+            trains = not self._is_still(query.id, now_s)
+            self._send(
+                self.list.insert(summary, query, birth_s=birth_s, now_s=now_s, trains=trains),
+                now_s=now_s,
+            )
 
     def let_go(self, query_id: str) -> None:
         """Its root has said of panes that nobody wants them any more: what waits here of them."""

@@ -39,12 +39,12 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from headwater.algebra.sets.interval_set import IntervalSet
-from headwater.algebra.summary import Lane, Summary
+from headwater.algebra.summary import Summary
+from headwater.overlay.carry.hold_times import HoldTimes
 from headwater.overlay.carry.interval_shelf import IntervalShelf, ShelfKey
-from headwater.overlay.carry.net_dist import NetDist
 from headwater.overlay.carry.summary_entry import Key, SummaryEntry, can_merge, rows_bytes
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.config import OverlayConfig
@@ -67,8 +67,11 @@ class TimeSpaceList:
         router: Router,
         tray: Tray,
         on_died: Callable[[str, float], None] = lambda site, now_s: None,
+        is_behind: Callable[[float], bool] = lambda now_s: False,
     ) -> None:
-        """``on_died`` hears of whatever has waited for the link to a site until it was too old."""
+        """``on_died`` hears of whatever has waited for the link to a site until it was too old;
+        ``is_behind``: this peer is short of CPU."""
+        self._is_behind = is_behind
         self._on_died = on_died
         self.size_bytes = 0
         self._config = config
@@ -78,8 +81,7 @@ class TimeSpaceList:
         self._by_key: dict[Key, list[SummaryEntry]] = {}
         self._shelves: dict[ShelfKey, IntervalShelf] = {}
         self._timers: list[tuple[float, int]] = []
-        self._net_dists: dict[str, dict[int, NetDist]] = {}
-        """By query and tree: a peer is a leaf on one and high up on another."""
+        self._times = HoldTimes(config)
         self._waiting_count = 0
         self._last_number = 0
         self._ticked_s = float("-inf")
@@ -97,13 +99,13 @@ class TimeSpaceList:
         trains: bool = True,
     ) -> Leaving:
         """``trains`` is False for what comes back from a link and has been here before."""
-        may_merge = can_merge(summary, query)
+        may_merge = can_merge(summary, query) and not self._goes_on_at_once(summary, now_s)
         size_bytes = rows_bytes(summary.rows, query)
         if summary.proof is not None and summary.rows is not summary.proof.packed:
             size_bytes += summary.proof.size_bytes
         if may_merge:
             trains = trains and not _is_early(summary, query)
-            hold_until_s = self._hold_until_s(summary, query, birth_s, now_s, trains=trains)
+            hold_until_s = self._times.until_s(summary, query, birth_s, now_s, trains=trains)
         else:
             hold_until_s = now_s
         if query is not None and query.holds_states and may_merge:
@@ -120,6 +122,19 @@ class TimeSpaceList:
         ):
             left += self._make_room(now_s=now_s)
         return left
+
+    def _goes_on_at_once(self, summary: Summary, now_s: float) -> bool:
+        """A peer that is behind passes on unmerged what has a way ("fast-forward": iMR, section
+        3.4): to hold and to merge is its largest part of the work, and those above it can. What has
+        no way waits anyhow, and is merged meanwhile."""
+        if not self._is_behind(now_s):
+            return False
+        of = summary.query, summary.route, summary.plan_version
+        is_on = self._router.next_hop(*of, now_s=now_s) is not None
+        if is_on:
+            text = "this peer is behind: summaries are passed on unmerged"
+            self._tray.note("unmerged", text, now_s=now_s)
+        return is_on
 
     def _taken_in(
         self, entry: SummaryEntry, size_bytes: int, hold_until_s: float, now_s: float
@@ -160,7 +175,7 @@ class TimeSpaceList:
         gone = [entry for entry in self._entries.values() if entry.key[0] == query_id]
         for entry in gone:
             self._remove(entry)
-        self._net_dists.pop(query_id, None)
+        self._times.discard_query(query_id)
         return len(gone)
 
     def discard(self, query_id: str, is_over: Callable[[str, int, int], bool]) -> int:
@@ -178,9 +193,11 @@ class TimeSpaceList:
         return self._timers[0][0] if self._timers else float("inf")
 
     def net_dist_s(self, query_id: str) -> float:
-        """The largest over its trees."""
-        known = (net_dist.estimate_s for net_dist in self._net_dists.get(query_id, {}).values())
-        return max(known, default=self._config.net_dist_initial_s)
+        return self._times.net_dist_s(query_id)
+
+    def entries(self) -> Iterable[SummaryEntry]:
+        """The oldest first."""
+        return self._entries.values()
 
     def _entry_for(
         self, summary: Summary, query: LiveQuery | None, size_bytes: int, *, may_merge: bool
@@ -268,30 +285,6 @@ class TimeSpaceList:
         for one in (entry, *parts):
             shelf.put(one)
         return parts
-
-    def _hold_until_s(
-        self,
-        summary: Summary,
-        query: LiveQuery | None,
-        birth_s: float,
-        now_s: float,
-        *,
-        trains: bool,
-    ) -> float:
-        if summary.lane is Lane.BACKLOG:
-            return now_s + self._config.backlog_hold_s
-        of_query, tree = self._net_dists.setdefault(summary.query, {}), summary.route.tree
-        net_dist = of_query.get(tree)
-        if net_dist is None:
-            net_dist = of_query[tree] = NetDist(self._config)
-        if trains:
-            birth_s = net_dist.observe(summary.pane + summary.more, birth_s=birth_s, now_s=now_s)
-        hold_s = self._config.hold_factor * net_dist.estimate_s
-        if query is not None:
-            hold_s = min(
-                hold_s, query.hold_max_s(summary.plan_version, summary.route.tree, summary.pane)
-            )
-        return birth_s + hold_s
 
     def _let_go(self, entry: SummaryEntry, *, now_s: float) -> Leaving:
         if entry.is_gone:  # with another one, a moment ago

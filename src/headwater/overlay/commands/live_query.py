@@ -154,7 +154,7 @@ def open_query(
         altered_times=_altered_times(install),
         place_columns=install.query.place_columns,
         sessions=sessions if isinstance(sessions, Sessions) else None,
-        sends_early=install.query.round_count > 1,
+        sends_early=install.settings.sends_early(install.query),
     )
     return live, problem
 

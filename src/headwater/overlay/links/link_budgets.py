@@ -56,6 +56,11 @@ class LinkBudgets(msgspec.Struct, frozen=True):
         known = [one for one in (self.agent, self.to.get(site)) if one is not None]
         return min(known, default=None)
 
+    def for_panes(self, site: str) -> float | None:
+        """What of it is left beside control, which goes first."""
+        rate = self.of(site)
+        return None if rate is None else rate * (1.0 - self.control_share_max)
+
     def beat_every_s(self, neighbours: Iterable[str], *, signs: int = FREE_SIGNS) -> float:
         """How far apart heartbeats must be so that they stay within their part of control's share,
         on every link and on all together; at most ``BEAT_S_MAX``. ``signs`` of roots are in

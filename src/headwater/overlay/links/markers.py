@@ -24,7 +24,6 @@ NUMBER_MAX = 1 << 31
 
 class Markers:
     def __init__(self) -> None:
-        self.unanswered_count = 0
         self._number = 0
         self._is_known = False
         """The neighbour knows markers."""
@@ -89,7 +88,6 @@ class Markers:
         within_s = ANSWERED_WITHIN_S + min(self._k_s, EVERY_S_MAX)
         if self._sent_s is None or 0.0 <= now_s - self._sent_s <= within_s:
             return
-        self.unanswered_count += 1
         self._sent_s = None
         self._pause_s = min(PAUSE_S_MAX, 2.0 * self._pause_s + 1.0)
         self._next_s = now_s + self._pause_s

@@ -143,11 +143,7 @@ class Neighbours:
         return PATIENCES * (PROGRESS_BEATS + PROGRESS_BEATS_PER_LEVEL * self._level) * beat_s
 
     def guests(self) -> list[str]:
-        return [
-            link.site
-            for link in self.links_up()
-            if link.site not in self.names and link.site not in self.hosts
-        ]
+        return [link.site for link in self.links_up() if not self._needs(link.site)]
 
     def link_up(self, site: str, *, content: BeatContent, now_s: float) -> None:
         """The first heartbeat goes at once, so that the distance is soon known."""
@@ -249,6 +245,11 @@ class Neighbours:
         self._next_beat_s = now_s + self._beat_every_s(len(links))
         for link in links:
             self._beat_to(link, content, now_s=now_s)
+
+    @property
+    def every_s(self) -> float:
+        """Between the last heartbeat and the next."""
+        return self._next_beat_s - self._beat_s
 
     def dial(self, *, now_s: float) -> None:
         """Those whose turn it is, of the neighbours without a link, within the budget. Who has been

@@ -31,6 +31,11 @@ class LinkShare(msgspec.Struct, frozen=True, omit_defaults=True):
     bytes_per_s: float | None = None
     """None: as much as its links carry."""
 
+    @property
+    def for_panes(self) -> float | None:
+        """What of its budget is left beside states and acknowledgements, which go first."""
+        return None if self.bytes_per_s is None else self.bytes_per_s * (1.0 - CONTROL_SHARE)
+
     def fault(self) -> str | None:
         """What is wrong with it, whoever has written it."""
         if not WEIGHT_MIN <= self.weight <= WEIGHT_MAX:  # not-a-number is in no range

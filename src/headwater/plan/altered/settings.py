@@ -17,7 +17,7 @@ from msgspec import Meta
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.plan.altered.link_share import EVEN, LinkShare
 from headwater.plan.degrading.degradation import Degradation
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Rounds
 
 SETTINGS_KEPT_MAX = 32
 """Numbered settings of one query that are kept: beyond, the lowest numbers are forgotten."""
@@ -26,6 +26,7 @@ SETTINGS_AHEAD_US_MAX = 7 * 86_400_000_000
 OPTIONS_MAX = 16
 OPTION_NAME_MAX = 40
 OPTION_VALUE_MAX = 4_000
+ENDED = "the stream has ended, and its panes are kept for questions"
 SECONDS_MAX = 1e10
 """Three hundred years: longer than any deadline, and still a number that a clock can add."""
 Seconds = Annotated[float, Meta(ge=0.0, le=SECONDS_MAX)]
@@ -48,11 +49,17 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of the links that its summaries pass."""
     degradation: Degradation | None = None
     """None: nothing is given up."""
+    is_end: bool = False
+    """Nothing from the pane on is the query's any more. Sites keep the panes before as long as
+    they would have, so that they can be asked. It is never taken back."""
     options: Annotated[
         tuple[tuple[OptionName, OptionValue], ...], Meta(max_length=OPTIONS_MAX)
     ] = ()
     """By which people know them: every option of these settings that is not left to its default,
     its value as it was written, quotes and all. Of the first ones the statement says so."""
+    rounds: Rounds | None = None
+    """Into how many rounds a pane is divided at whose ends keys may leave; 1: none leave before
+    the close. None: as the query was installed, and as agents of before wrote all settings."""
 
     @classmethod
     def of(cls, query: Query) -> Settings:
@@ -82,6 +89,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
             tolerance=self.tolerance or msgspec.UNSET,
             share=msgspec.UNSET if self.share == EVEN else self.share,
             degradation=self.degradation or msgspec.UNSET,
+            rounds=query.rounds if self.rounds is None else self.rounds,
         )
 
     def as_written(self) -> Settings:
@@ -106,6 +114,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
         >>> Settings(options=(("error", "'1 %'"),)).text()
         "error = '1 %'"
         """
+        if self.is_end:
+            return ENDED
         return ", ".join(f"{name} = {value}" for name, value in self.options) or "all by default"
 
     def is_like(self, other: Settings) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 from headwater.algebra.remainders.share_table import OwnShare, own_share
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.plan.altered.settings import SETTINGS_KEPT_MAX, Settings
+from headwater.plan.query import Query
 
 
 class Numbered(msgspec.Struct, frozen=True):
@@ -67,9 +68,24 @@ class SettingsBook(msgspec.Struct, frozen=True):
         return next((one.settings for one in self.changes if one.number == number), None)
 
     @property
+    def end_pane(self) -> int | None:
+        """The first pane that is none of the query's any more, by command; None: it goes on."""
+        return min((one.pane for one in self.changes if one.settings.is_end), default=None)
+
+    @property
     def newest(self) -> Settings:
         """Those that hold last."""
         return self.changes[-1].settings if self.changes else self.first
+
+    @property
+    def newest_number(self) -> int:
+        """Of the settings that hold last."""
+        return self.changes[-1].number if self.changes else 0
+
+    def sends_early(self, query: Query) -> bool:
+        """Whether by any of them keys may leave before the close."""
+        altered = (one.settings.on(query) for one in self.changes)
+        return any(one.round_count > 1 for one in (query, *altered))
 
     @property
     def tolerances(self) -> list[Tolerance]:

@@ -2,4 +2,6 @@
 
 Values alone, as all of ``plan``. Open ``degradation`` first; ``time_hierarchy`` is which coarse
 panes there are.
+
+It may touch what ``plan`` may, and no room beside it.
 """

@@ -27,7 +27,7 @@ import msgspec
 from msgspec import Meta
 
 from headwater.algebra.bounds import Name
-from headwater.algebra.remainders.tolerance import Finally
+from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
@@ -182,6 +182,12 @@ def determined_names(query: Query) -> set[str]:
     return set(keys[len(keys) - count :])
 
 
+def has_only_key(query: Query, key: str) -> bool:
+    """Whether a group is a value of this key."""
+    names = {one.name for one in visible_keys(query.program)}
+    return names - determined_names(query) == {key}
+
+
 def is_coarser(companion: Query, finer: Query) -> bool:
     """Of two levels of one query, whether windows of the one can be made of panes of the other."""
     level, other = companion.stands_for, finer.stands_for
@@ -191,6 +197,18 @@ def is_coarser(companion: Query, finer: Query) -> bool:
     is_whole = not coarse.pane_us % fine.pane_us
     is_aligned = not (coarse.start_us - fine.start_us) % fine.pane_us
     return is_whole and is_aligned and level.coarsening.is_within(other.coarsening)
+
+
+def _tolerance_fault(tolerance: Tolerance) -> str | None:
+    """A threshold raises the bound of whatever is sent, be it panes of the query or of a level. A
+    number of it would hold for windows of one length only, and be dealt out for each level."""
+    if tolerance.top is not None:
+        return "top beside it: the root asks for groups of panes at full fidelity"
+    if not tolerance.is_by_link:
+        return "an error beside it, unlike a threshold"
+    if tolerance.can_move:
+        return "a threshold that is a number beside it; write it as a share, such as 1 % of total"
+    return None
 
 
 def plain_fault(query: Query) -> str | None:
@@ -208,7 +226,9 @@ def plain_fault(query: Query) -> str | None:
     if query.ends or query.wants_past or query.begin_pane is None or query.ends_at is not None:
         return "inputs that end, an extent, or a begin in the past"
     if query.tolerates is not None:
-        return "an error or a threshold beside it"
+        fault = _tolerance_fault(query.tolerates)
+        if fault is not None:
+            return fault
     if isinstance(query.rounds, int):
         return "rounds, by which groups leave early (a staleness does without)"
     if query.demanded is not None:

@@ -39,14 +39,16 @@ class Ask(msgspec.Struct, frozen=True):
     bytes_max: int = ASK_BYTES_MAX
     seconds_max: float = ASK_S_MAX
     estimates: bool = False
-    """Only how much there would be to read is asked."""
+    """Only how much there would be to read is asked: of the stream's panes, or of the files of its
+    source, as they are listed."""
     open_panes: bool | msgspec.UnsetType = msgspec.UNSET
     """What sites have of panes that are open yet is wanted, too, and marked. A site that does not
     know it declines these."""
 
     @property
     def reads_cube(self) -> bool:
-        return bool(self.stream)
+        """It needs no records: panes are read, or an estimate is."""
+        return bool(self.stream) or self.estimates
 
     @property
     def adds_open(self) -> bool:
@@ -56,8 +58,6 @@ class Ask(msgspec.Struct, frozen=True):
         """What is wrong with it; None: nothing."""
         if self.bytes_max < 0 or not 0.0 < self.seconds_max <= LIFE_S_MAX:
             return f"wanted limits above 0, got {self.bytes_max} bytes, {self.seconds_max} s"
-        if self.estimates and not self.reads_cube:
-            return "wanted a stream whose cube is estimated, got none"
-        if self.adds_open and not self.reads_cube:
+        if self.adds_open and not self.stream:
             return "wanted open panes of a stream's cube, got no stream"
         return None

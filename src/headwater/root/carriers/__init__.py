@@ -2,4 +2,6 @@
 kept.
 
 Open ``disputes`` first, then ``agreements``.
+
+It may touch what ``root`` may, and no room beside it.
 """

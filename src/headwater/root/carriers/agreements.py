@@ -124,9 +124,7 @@ class Agreements:
         sure_number = life.sure_number if life.doubted else self._number
         return life.incarnation, life.through, tuple(sorted(mine.items())), sure_number
 
-    def restore(
-        self, state: SiteState, through: int, disputed: tuple[Close, ...], *, now_s: float
-    ) -> None:
+    def restore(self, state: SiteState, through: int, disputed: tuple[Close, ...]) -> None:
         """What a former process had compared, when the boards are as they were."""
         life = self._life_of(state)
         self._advance(state.ordinal, through)

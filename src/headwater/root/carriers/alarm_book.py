@@ -36,8 +36,6 @@ class AlarmBook:
         self._query = query
         self._alarms_max = alarms_max
         self._standing: dict[int, StandingAlarm] = {}
-        self.gave_way = 0
-        """Alarms that newer ones have pushed out, in this life of the root."""
         self.raised: Counter[str] = Counter()
         """By kind, in this life."""
 
@@ -94,7 +92,6 @@ class AlarmBook:
         over = [one for one in self._standing.values() if one.alarm.last < done_through]
         if over:
             del self._standing[min(over, key=lambda one: one.last_s).number]
-            self.gave_way += 1
         return bool(over)
 
     def _free_number(self) -> int:

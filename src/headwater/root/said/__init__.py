@@ -2,4 +2,6 @@
 is.
 
 Open ``assess`` first, then ``envelope``.
+
+It may touch what ``root`` may, and of the rooms beside it ``carriers``.
 """

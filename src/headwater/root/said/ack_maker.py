@@ -28,6 +28,7 @@ from headwater.algebra.words.acknowledgement import (
     with_leaves,
 )
 from headwater.algebra.words.close_digest import Asked
+from headwater.algebra.words.pause import Pause
 from headwater.algebra.words.site_state import FOREVER
 from headwater.root.config import RootConfig
 from headwater.root.pane_board import PaneBoard
@@ -177,6 +178,8 @@ class AckMaker:
         travel_s: float | None = None,
         unwanted: Ranges = (),
         largest: tuple[TopRequest, ...] = (),
+        pause: Pause | None = None,
+        exempt_through: int = FOREVER,
         now_s: float,
     ) -> Acknowledgement:
         """A root that is busy spells out fewer panes, and so asks for fewer repairs."""
@@ -208,6 +211,8 @@ class AckMaker:
             travel_s=travel_s,
             unwanted=unwanted[-self._config.ranges_per_ack_max :],
             largest=largest,
+            pause=pause,
+            exempt_through=exempt_through,
         )
         return with_leaves(
             head,

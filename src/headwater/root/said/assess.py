@@ -37,6 +37,7 @@ from headwater.root.said.envelope import (
 )
 from headwater.root.said.withheld import NONE_STATED, StatedErrors, stated_errors
 from headwater.root.scoreboard import Scoreboard
+from headwater.root.site_table import SiteView
 
 AWAITED_NAMED_MAX = 4
 """Runs of updates that are named of those that a site owes."""
@@ -166,7 +167,7 @@ def assess(
     final_by = None if disputed or is_doubted else final_by
     degraded: tuple[DegradedSite, ...] = ()
     if table.degraded:
-        degraded = degraded_sites(table, boards, sealed_through=sealed_through)
+        degraded = degraded_sites(table, boards, spec, sealed_through=sealed_through)
     if final_by is not None:
         withheld = withheld.for_good()
         degraded = tuple(msgspec.structs.replace(one, follows=False) for one in degraded)
@@ -197,15 +198,22 @@ def assess(
 def _stated(
     book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
 ) -> StatedErrors:
-    """What is kept back of all panes together, by the settings that each of them was made by."""
+    """What is kept back of all panes together."""
+    asked, withheld = kept_back_of(book, boards, used, sealed_through=sealed_through)
+    if not withheld and not asked:
+        return NONE_STATED
+    return stated_errors(asked or book.tolerances[:1], withheld)
+
+
+def kept_back_of(
+    book: SettingsBook, boards: list[PaneBoard], used: list[set[int]], *, sealed_through: int
+) -> tuple[list[Tolerance], Remainders]:
+    """By the settings that each pane was made by."""
     by_pane = [[one for n in numbers if (one := _tolerance(book, n))] for numbers in used]
     nothing: Remainders = ()
     found = (_withheld(*one, sealed_through) for one in zip(boards, by_pane, strict=True))
     withheld = reduce(merge_remainders, found, nothing)
-    if not withheld and not any(by_pane):
-        return NONE_STATED
-    asked = [one for tolerances in by_pane for one in tolerances] or book.tolerances[:1]
-    return stated_errors(asked, withheld)
+    return [one for tolerances in by_pane for one in tolerances], withheld
 
 
 def _tolerance(book: SettingsBook, number: int) -> Tolerance | None:
@@ -304,7 +312,10 @@ def causes_of(
         yield ordinal, PaneState.DECLINED, text
     for ordinal in bitset.members(listed & board.lacking & ~declined):
         holding = board.holding_of(ordinal, table.present(ordinal))
-        if holding is None or holding.closed_at is None:
+        is_closed = holding is not None and holding.closed_at is not None
+        if is_closed and _is_paused(table.views.get(ordinal), board.pane):
+            yield ordinal, PaneState.DEFERRED, str(Reason.PAUSED)
+        elif holding is None or holding.closed_at is None:
             early = 0 if holding is None else ranges.count(holding.updates)
             yield ordinal, PaneState.OPEN, _open_text(early)
         else:
@@ -318,10 +329,18 @@ def causes_of(
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
         elif ranges.contains(view.state.deferred, board.pane):
             yield ordinal, PaneState.DEFERRED, str(table.defers_for)
+        elif _is_paused(view, board.pane):
+            yield ordinal, PaneState.DEFERRED, str(Reason.PAUSED)
         elif view.state.catching_up:
             yield ordinal, PaneState.DEFERRED, str(Reason.CATCHING_UP)
         else:
             yield ordinal, PaneState.UNKNOWN, "no word of this pane yet"
+
+
+def _is_paused(view: SiteView | None, pane: int) -> bool:
+    """Whether the site says that it waits with sending it."""
+    paused_from = None if view is None else view.state.paused_from
+    return paused_from is not None and pane >= paused_from
 
 
 def _open_text(early: int) -> str:

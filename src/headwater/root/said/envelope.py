@@ -17,12 +17,13 @@ import msgspec
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
 from headwater.algebra.sets.ranges import Range, Ranges
 from headwater.algebra.words.alarm import AlarmKind
+from headwater.algebra.words.as_of import AsOf
 from headwater.algebra.words.remark import SiteRemark
 from headwater.algebra.words.site_state import PaneState, Tally
 from headwater.plan.part import Part
 from headwater.root.said.degraded import DegradedSite
 from headwater.root.said.reached import Reached
-from headwater.root.said.sampled import Estimate, Sample
+from headwater.root.said.sampled import Estimate, Sample, SampleRest
 from headwater.root.said.withheld import (
     NONE_STATED,
     StatedErrors,
@@ -34,6 +35,10 @@ from headwater.root.said.withheld import (
 class Trigger(StrEnum):
     """Why this revision was made."""
 
+    def sentence(self) -> str:
+        """By what a window was first answered, for people."""
+        return f"first answered by {self.value}: {_TRIGGERS[self]}"
+
     COMPLETE = "complete"
     """The first answer, and nothing more was awaited."""
     ENOUGH = "enough"
@@ -44,6 +49,15 @@ class Trigger(StrEnum):
     """The first answer, at its latest time."""
     REVISION = "revision"
     """A later one: more arrived, or less can still come."""
+
+
+_TRIGGERS = {
+    Trigger.COMPLETE: "nothing more was awaited",
+    Trigger.ENOUGH: "what was demanded was in",
+    Trigger.HOPELESS: "what was missing could not come in time, or not enough of it",
+    Trigger.DEADLINE: "its time was over",
+    Trigger.REVISION: "an older version did not write down by what",
+}
 
 
 class FinalBy(StrEnum):
@@ -250,6 +264,12 @@ class Envelope(msgspec.Struct, frozen=True):
     """And of each of their panes the number of the newest summary with rows."""
     sampled: Sample | None = None
     """Of whose values it is, and what all of them are estimated to have; None: it is of all."""
+    first_trigger: Trigger | None = None
+    """By what the window was first answered, also in revisions; None: an older version made it."""
+
+    as_of: tuple[AsOf, ...] = ()
+    """Of a question's answer: as of when the panes of each site are that has answered it. Sites
+    that had closed alike are one group."""
 
     def near(self, bounded: Bounded) -> Envelope:
         """The same answer, with these columns near the truth alone: it is not exact."""
@@ -269,7 +289,10 @@ class Envelope(msgspec.Struct, frozen=True):
         """The same answer of a sample, with what all are estimated to have."""
         if self.sampled is None:
             return self
-        sampled = msgspec.structs.replace(self.sampled, estimates=estimates)
+        kept_back = {
+            one.column: SampleRest(one.total, one.largest) for one in self.withheld.columns
+        }
+        sampled = self.sampled.estimating(estimates, kept_back)
         return msgspec.structs.replace(self, sampled=sampled)
 
     def unsure(

@@ -15,13 +15,22 @@ from headwater.algebra.words.site_state import Unread
 from headwater.plan.part import Part
 from headwater.plan.timestamps import timestamp_text
 from headwater.root.said.degraded import DegradedSite
-from headwater.root.said.envelope import DisputedSite, Envelope, LeftOut, MissingSite, WindowAlarm
+from headwater.root.said.envelope import (
+    DisputedSite,
+    Envelope,
+    LeftOut,
+    MissingSite,
+    Trigger,
+    WindowAlarm,
+)
 from headwater.root.said.reached import Reached
 from headwater.root.said.sampled import Sample
 from headwater.root.said.withheld import NONE_STATED, StatedErrors
 from headwater.root.unwanted import UnwantedPanes
 
 SITES_SHOWN_MAX = 50
+SITES_NAMED_MAX = 8
+"""In one line, of those that miss the same."""
 ALARMS_SHOWN_MAX = 8
 UNCONFIRMED_NAMED_MAX = 3
 BEFORE_BEGIN = "before the begin"
@@ -54,6 +63,26 @@ class SiteUnread(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         return f"{self.site}: {self.unread.text()}"
+
+
+def missing_lines(missing: Sequence[MissingSite]) -> list[str]:
+    """Sites of which the same is missing for the same reason are one line.
+
+    >>> one = MissingSite("fra", "open", "1 of 3 updates is awaited: 3", ((7, 7),))
+    >>> two = msgspec.structs.replace(one, site="lhr")
+    >>> missing_lines([one, two])
+    ['fra, lhr: open (1 of 3 updates is awaited: 3), panes 7']
+    """
+    alike: dict[tuple[object, ...], list[MissingSite]] = {}
+    for one in missing:
+        alike.setdefault((one.state, one.reason, one.panes), []).append(one)
+    lines = []
+    for sites in alike.values():
+        first, more = sites[0], len(sites) - SITES_NAMED_MAX
+        names = ", ".join(one.site for one in sites[:SITES_NAMED_MAX])
+        names += f" and {more} more" if more > 0 else ""
+        lines.append(f"{names}: {first.state} ({first.reason}), {_panes_text(first.panes)}")
+    return lines
 
 
 def unconfirmed_text(sites: Sequence[str]) -> str:
@@ -129,6 +158,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """As in ``Envelope``."""
     unwanted: UnwantedPanes = UnwantedPanes()
     """Of all windows."""
+    first_trigger: Trigger | None = None
+    """By what it was first answered; None: it was not, or by an older version."""
 
     def _degraded_lines(self) -> Iterator[str]:
         shown = self.degraded[:SITES_SHOWN_MAX]
@@ -154,11 +185,13 @@ class Explanation(msgspec.Struct, frozen=True):
             f"{name} window {self.window}, {self._span_text()} "
             f"(panes {self.panes[0]} to {self.panes[1]}): {self.status}{known}"
         ]
-        for one in self.missing[:SITES_SHOWN_MAX]:
-            panes = _panes_text(one.panes)
-            lines.append(f"  {one.site}: {one.state} ({one.reason}), {panes}")
-        if self.missing_count > SITES_SHOWN_MAX:
+        missing = missing_lines(self.missing)
+        lines += [f"  {line}" for line in missing[:SITES_SHOWN_MAX]]
+        is_all = self.missing_count <= len({one.site for one in self.missing})
+        if not is_all or len(missing) > SITES_SHOWN_MAX:
             lines.append(f"  and more: {self.missing_count} sites are missing")
+        if self.first_trigger is not None:
+            lines.append(f"  {self.first_trigger.sentence()}")
         lines += [f"  {line}" for line in self.fidelity.lines()]
         if self.damaged:
             what = "input bytes of this window were lost, or may have been read twice,"
@@ -227,6 +260,7 @@ class Explanation(msgspec.Struct, frozen=True):
             alarms=self.alarms or envelope.alarms,
             disputed=envelope.disputed,
             fidelity=envelope.fidelity,
+            first_trigger=envelope.first_trigger,
             awaited=(f"{last} The root no longer keeps it; its results stay.",),
         )
 

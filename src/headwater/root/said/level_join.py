@@ -22,14 +22,17 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from headwater.algebra.fidelity import measure
+from headwater.algebra.remainders.remainder import Remainders, merge_remainders
+from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.sets import bitset
+from headwater.algebra.windows.coarsening import Coarsening
 from headwater.algebra.words.degraded import Why, degraded_at
 from headwater.algebra.words.site_state import PaneState, Reason
 from headwater.plan.degrading.companion import fine_panes
 from headwater.root.outputs import Pieces
 from headwater.root.pane_board import PaneBoard
-from headwater.root.said.assess import Assessment, alarms_of, causes_of
-from headwater.root.said.degraded import WHY_TEXT, DegradedSite
+from headwater.root.said.assess import Assessment, alarms_of, causes_of, kept_back_of
+from headwater.root.said.degraded import WHY_TEXT, DegradedSite, Rests, kept_back_at, word_of
 from headwater.root.said.envelope import (
     ALARMS_LISTED_MAX,
     DisputedSite,
@@ -37,6 +40,7 @@ from headwater.root.said.envelope import (
     MissingSite,
     WindowAlarm,
 )
+from headwater.root.said.withheld import NONE_STATED, StatedErrors, as_level, stated_errors
 from headwater.root.windows import Window
 
 if TYPE_CHECKING:
@@ -67,6 +71,18 @@ class Series:
         self.done = self._all_of(self._done(board) for board in self.boards)
         """Sites of which nothing more is awaited, as far as is known."""
         self.damaged = bitset.union(board.damaged for board in self.boards)
+
+    @property
+    def coarsening(self) -> Coarsening:
+        level = self.books.query.stands_for
+        return Coarsening() if level is None else level.coarsening
+
+    def kept_back(self) -> tuple[list[Tolerance], Remainders]:
+        """What is kept back of its panes, and the settings by which that was."""
+        table = self.books.table
+        used = [table.settings_at(board.pane, board.covered) for board in self.boards]
+        through = min(table.sealed_through, self.books.scoreboard.agreed_through)
+        return kept_back_of(table.settings, self.boards, used, sealed_through=through)
 
     def _all_of(self, sets: Iterator[int]) -> int:
         found = self.books.table.expected
@@ -187,9 +203,16 @@ class LevelJoin:
         )
         alarms = tuple(alarm for one in chosen for alarm in one.alarms())
         full = next((one for one in series if one.step == FULL), None)
-        degraded = tuple(_degraded(one, full) for one in chosen if one.step != FULL)
+        withheld = self._withheld(chosen)
+        degraded = [_degraded(one, full) for one in chosen if one.step != FULL]
+        level = series[0].coarsening
+        degraded += [_keeping_back(one, full, level) for one in chosen if withheld]
         named = tuple(entry for entries in degraded for entry in entries)
-        is_clear = not (absent or damaged or disputed or alarms)
+        is_clear = not (absent or damaged or disputed or alarms or withheld)
+        final_by = FinalBy.SEALED if is_over and not disputed else None
+        if final_by is not None:
+            stays = bool(withheld) and not withheld.follows
+            final_by, withheld = FinalBy.BOUNDED if stays else final_by, withheld.for_good()
         pieces = tuple(
             Pieces(one.books.id, tuple(b.pane for b in one.boards if b.rows_number), one.books.kept)
             for one in chosen
@@ -207,12 +230,27 @@ class LevelJoin:
             alarms=alarms[:ALARMS_LISTED_MAX],
             alarm_count=len(alarms),
             fidelity=measure([covered], expected),
-            final_by=FinalBy.SEALED if is_over and not disputed else None,
+            withheld=withheld,
+            final_by=final_by,
             levels=tuple(sorted(one.step for one in chosen)),
             degraded=named,
             pieces=pieces,
             made_of=tuple(b.rows_number for one in chosen for b in one.boards),
         )
+
+    def _withheld(self, chosen: Sequence[Series]) -> StatedErrors:
+        """What is kept back of all that the window is made of, as the level has it."""
+        level, settings = self._own.query.stands_for, self._own.table.settings
+        if level is None or not settings.tolerances:
+            return NONE_STATED
+        asked = list[Tolerance]()
+        found: Remainders = ()
+        for one in chosen:
+            tolerances, remainders = one.kept_back()
+            asked += tolerances
+            mine = as_level(remainders, finer=one.coarsening, level=level.coarsening)
+            found = merge_remainders(found, mine)
+        return stated_errors(asked or settings.tolerances[:1], found)
 
     def _missing(
         self, window: int, series: Sequence[Series], absent: int, missing_max: int
@@ -240,6 +278,12 @@ def _why(ordinal: int, full: Series | None) -> str:
     return WHY_TEXT[Why.BACKLOG] if said is not None and said.why is Why.BACKLOG else WHY
 
 
+def _since_us(ordinal: int, full: Series | None) -> int | None:
+    if full is None:
+        return None
+    return word_of(full.books.table, ordinal, full.panes[0], full.books.windows.spec).since_us
+
+
 def _degraded(one: Series, full: Series | None) -> list[DegradedSite]:
     level = one.books.query.stands_for
     assert level is not None, "the full query is no level"
@@ -255,9 +299,30 @@ def _degraded(one: Series, full: Series | None) -> list[DegradedSite]:
             level=level.step,
             why=_why(ordinal, full),
             follows=not level.stays,
+            since_us=_since_us(ordinal, full),
         )
         for ordinal in bitset.members(one.taking & one.covered)
     ]
+
+
+def _keeping_back(one: Series, full: Series | None, level: Coarsening) -> list[DegradedSite]:
+    """Sites of which a threshold keeps something back that is not in."""
+    if full is None:
+        return []
+    table, spec = one.books.table, full.books.windows.spec
+    plan = full.books.table.settings.at(full.panes[0]).degradation
+    found = list[DegradedSite]()
+    if plan is None:
+        return found
+    for board in one.boards:
+        rests = Rests(board, table.settings.at(board.pane), sealed_through=table.sealed_through)
+        for ordinal in bitset.members(rests.sites & one.covered & one.taking):
+            mine = rests.of(ordinal)
+            mine = None if mine is None else as_level(mine, finer=one.coarsening, level=level)
+            word = word_of(full.books.table, ordinal, full.panes[-1], spec)
+            entry = kept_back_at(table.names[ordinal], rests, plan, word, mine)
+            found += [] if entry is None else [entry]
+    return found
 
 
 def _union(series: Sequence[Series], of: str) -> int:

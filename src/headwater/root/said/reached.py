@@ -34,9 +34,10 @@ class Reached(msgspec.Struct, frozen=True):
     """The share of those that were drawn that are in wholly; 0 where nothing is drawn by chance."""
     scale: float = 0.0
     """By what a value of the scaled columns is to be multiplied to estimate that of all records; 0:
-    by nothing."""
+    nothing is drawn by chance, or nothing is in wholly yet."""
     scaled: tuple[str, ...] = ()
-    """Columns that are in proportion to what is in: counts and sums."""
+    """Columns that are in proportion to what is in: counts and sums. Beside each, rows have it
+    multiplied (``published_files.scaled_name``)."""
     demanded: str = ""
     """As it is written; empty: nothing."""
     is_met: bool = True
@@ -47,7 +48,8 @@ class Reached(msgspec.Struct, frozen=True):
     def of(cls, found: Fidelity, demand: Demand | None, *, is_awaited: bool = True) -> Reached:
         """``is_awaited``: answers go by the demand."""
         is_met = demand is None or demand.is_met_by(found)
-        scale = found.pairs_expected / found.pairs if found.undrawn and found.pairs else 0.0
+        is_drawn = demand is not None and demand.is_random and is_awaited
+        scale = found.pairs_expected / found.pairs if is_drawn and found.pairs else 0.0
         return cls(
             area=found.area,
             time=found.time,
@@ -59,7 +61,7 @@ class Reached(msgspec.Struct, frozen=True):
             undrawn=found.undrawn,
             area_drawn=found.area_drawn if found.undrawn else 0.0,
             scale=scale,
-            scaled=demand.scaled_columns if demand is not None and scale else (),
+            scaled=demand.scaled_columns if demand is not None and is_drawn else (),
             demanded="" if demand is None else demand.text(),
             is_met=is_met,
             is_silent=demand is not None and is_awaited and demand.is_silent and not is_met,
@@ -89,7 +91,7 @@ class Reached(msgspec.Struct, frozen=True):
                 f"{self.fidelity.pairs_drawn} of {pairs} (site, pane) were drawn by chance: "
                 f"{share(self.area_drawn)} of them is in; the others are never taken"
             )
-        if self.scaled:
+        if self.scaled and self.scale:
             yield f"times {self.scale:.4g} {', '.join(self.scaled)} estimates that of all records"
         if self.demanded:
             verdict = "it is reached" if self.is_met else "it is NOT reached"

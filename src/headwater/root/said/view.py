@@ -41,6 +41,7 @@ def explain(root: Root, number: int) -> Explanation:
     return msgspec.structs.replace(
         none_of_ours,
         revision=window.revision if window else 0,
+        first_trigger=window.first_trigger if window else None,
         expected=found.expected,
         covered=min(found.covered, found.expected - found.missing_count),
         behind=max(0, found.covered - found.expected + found.missing_count),
@@ -53,7 +54,7 @@ def explain(root: Root, number: int) -> Explanation:
         withheld=found.withheld,
         degraded=found.degraded[:DEGRADED_LISTED_MAX],
         degraded_count=len(found.degraded),
-        sampled=None if root.query.stands_for is None else sample_of(root.query.stands_for),
+        sampled=sample_of(root.query),
         settings=found.settings,
         altered=altered_lines(root, number),
         alarms=alarms_of(root.scoreboard, root.alarms, root.windows.spec, number),

@@ -20,6 +20,7 @@ from headwater.algebra.remainders.tolerance import (
     ToleratedColumn,
 )
 from headwater.algebra.remainders.withholding import Floats
+from headwater.algebra.windows.coarsening import Coarsening
 
 ROUNDING = 1e-6
 """By which stated errors, which are rounded up, may be above what was asked and it is kept."""
@@ -271,6 +272,26 @@ def _allowed(weakest: dict[ErrorForm, ToleratedColumn], remainder: Remainder) ->
 
 def _size(column: ToleratedColumn) -> float:
     return column.size
+
+
+def as_level(remainders: Remainders, *, finer: Coarsening, level: Coarsening) -> Remainders:
+    """What pieces of a finer series lack in a window of the level.
+
+    A group of a coarser key lacks what all of its finer ones do, which may be all that was kept
+    back (of shares of a group's own value the worst still counts: Σw ≤ max R · Σv). Of a sample a
+    group lacks what it lacks elsewhere, and of what was kept back of all groups there is as much
+    in it as there is of groups, on average.
+    """
+    is_coarser = bool(level.key) and not finer.key
+    share = 2.0 ** (finer.halvings - level.halvings)
+    return tuple(
+        msgspec.structs.replace(
+            one,
+            largest=max(one.largest, one.total) if is_coarser else one.largest,
+            total=one.total * share,
+        )
+        for one in remainders
+    )
 
 
 def uncertain_rows(stated: StatedErrors, values: Floats) -> UncertainRows | None:

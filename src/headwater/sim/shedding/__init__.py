@@ -1,2 +1,5 @@
-"""Shedding at simulated sites: what lies aside on a disk, and who reads it. Open
-``aside_spark``."""
+"""Shedding at simulated sites: who sets input aside and reads it. Open
+``aside_spark``.
+
+It may touch what ``sim`` may, and of the rooms beside it ``records`` and ``world``.
+"""

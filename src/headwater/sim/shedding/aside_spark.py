@@ -19,8 +19,8 @@ from headwater.edge.report import BatchReport, QueryBatch
 from headwater.edge.shedding.choose_skip import Ahead, Found, Skip
 from headwater.plan.readings import aside_number
 from headwater.sim.records.admits import SOURCE
+from headwater.sim.records.aside_book import AsideDisk
 from headwater.sim.records.pane_disk import Untold
-from headwater.sim.shedding.aside_book import AsideDisk
 from headwater.sim.tuning import Pace
 from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import Clock, EventQueue

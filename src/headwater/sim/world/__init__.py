@@ -2,4 +2,7 @@
 people.
 
 Open ``world`` first, then ``life``.
+
+It may touch what ``sim`` may, and of the rooms beside it ``check``, ``faults``, ``records``
+and ``shedding``.
 """

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable
+from math import inf
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -18,7 +19,7 @@ from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.sets import bitset, ranges
 from headwater.algebra.sets.ranges import Ranges
 from headwater.algebra.words.site_state import Reason
-from headwater.edge.outputs import TopAnswer, UpdatesMade
+from headwater.edge.outputs import PIECES_MAX, TopAnswer, UpdatesMade
 from headwater.edge.record import EdgeRecord, PaneKept, QueryKept
 from headwater.edge.report import PaneKeys
 from headwater.edge.take_asked import Asked
@@ -30,6 +31,7 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
+from headwater.sim.records.aside_book import AsideBook
 from headwater.sim.records.asked_panes import AskedPanes
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.bag_keys import RECORD_BYTES, counts_of, keys_of, leaving, of_keys
@@ -39,7 +41,6 @@ from headwater.sim.records.ledger_disk import LedgerDisk
 from headwater.sim.records.pane_disk import PaneDisk, Records, Untold
 from headwater.sim.records.past_book import PastBook
 from headwater.sim.records.state_book import StateBook, StateBooks
-from headwater.sim.shedding.aside_book import AsideBook
 from headwater.sim.world.event_queue import Clock
 
 OVER = OVER_LIMIT + "a pane has more values than this site sends"
@@ -139,7 +140,7 @@ class CubeDisk:
             at.written_s = now_s
         stored = sorted([(pane, len(numbers)) for pane, numbers in by_pane.items()])
         keys: tuple[PaneKeys, ...] = ()
-        if query.round_count > 1 and self._kind is Bag:
+        if self.settings[query_id].sends_early(query) and self._kind is Bag:
             keys = tuple(keys_of(pane, numbers) for pane, numbers in by_pane.items())
         return tuple(stored), too_late, keys
 
@@ -208,7 +209,7 @@ class CubeDisk:
             return UpdatesMade(wanted.query, pane, first, first - 1, over=OVER)
         remainders, counts = self._withhold(wanted, pane, at)
         at.is_closed = True
-        for bag in at.waiting.split(self._records_max):
+        for bag in at.waiting.split(self._piece_records(wanted, at)):
             at.updates.append(bag)
             number = self._truth.add_update(
                 wanted.query, pane, self._ordinal, self._incarnation, bag
@@ -229,6 +230,13 @@ class CubeDisk:
             wire_bytes=RECORD_BYTES * sum(map(len, at.updates[first - 1 :])),
             row_counts=counts,
         )
+
+    def _piece_records(self, wanted: do.MakeUpdates, at: PaneDisk) -> int:
+        """Of one update."""
+        if not wanted.piece_bytes:
+            return self._records_max
+        least = -(-len(at.waiting) // PIECES_MAX)
+        return min(self._records_max, max(1, least, wanted.piece_bytes // RECORD_BYTES))
 
     def make_early(self, wanted: do.MakeEarly) -> list[UpdatesMade]:
         query, pane = wanted.query, wanted.pane
@@ -416,8 +424,9 @@ class CubeDisk:
                 bag = bag.merge(at.updates[number - 1])
         return bag
 
-    def ask(self, question: Query, stream: Query, *, retention_s: float) -> Asked:
-        """What there is of the stream, as rows of the question; nothing where that was done."""
+    def look(self, question: Query, stream: Query, *, retention_s: float) -> Asked | None:
+        """What there is of the stream is seen, and to be read a moment later; what there is to say
+        of the question, if that is all."""
         id_, name = str(question.id), str(stream.id)
         record = self.records[id_]
         if record.closed_through >= (question.ends_at or 0):
@@ -425,9 +434,18 @@ class CubeDisk:
         if name not in self.records:
             return Asked(id_, refused=f"stream {name}: it is not installed here")
         self._for_questions.let_go(name, before_s=self._clock.now_s() - retention_s)
-        found, rows = self._for_questions.asked(
-            question, stream, self.records[name], self._panes.get(name, {})
-        )
+        self._for_questions.look(question, stream, self.records[name])
+        return None
+
+    def ask(self, question: Query, stream: Query) -> Asked:
+        """What was seen of the stream, as rows of the question. In every other case the disk has
+        been full meanwhile, so that all goes which may."""
+        id_, name = str(question.id), str(stream.id)
+        if id_ not in self.records or name not in self.records:
+            return Asked(id_, refused=f"stream {name}: it is not installed here")
+        if question.id.counter % 2:
+            self._for_questions.let_go(name, before_s=inf)
+        found, rows = self._for_questions.asked(question, stream, self._panes.get(name, {}))
         self._panes[id_] = {pane: PaneDisk(bag) for pane, bag in rows.items()}
         return found
 
@@ -436,6 +454,7 @@ class CubeDisk:
         return self._panes.get(query, {})
 
     def restore(self) -> list[QueryKept]:
+        self._for_questions.begin_life()
         return [
             QueryKept(query, self._declined(query, record), self._kept(query, record))
             for query, record in self.records.items()
@@ -491,16 +510,30 @@ class Disk:
         self.is_full = False
         self.delay_s = 0.0
 
-    def ask(self, question: Query, *, retention_s: float) -> Asked | None:
-        """None: not yet."""
-        assert question.asked is not None, "only questions are asked"
-        if self.is_full or str(question.id) not in self.cube.records:
-            return None
-        stream = self.installs.get(question.asked.stream)
+    def look(self, question: Query, *, retention_s: float) -> Asked | None:
+        """None: it is to be asked a moment later."""
+        stream = self._stream_of(question)
         if stream is None:
-            why = f"stream {question.asked.stream}: it is not installed here"
-            return Asked(str(question.id), refused=why)
-        return self.cube.ask(question, stream.query, retention_s=retention_s)
+            return self._not_here(question)
+        return self.cube.look(question, stream, retention_s=retention_s)
+
+    def ask(self, question: Query) -> Asked:
+        stream = self._stream_of(question)
+        return self._not_here(question) if stream is None else self.cube.ask(question, stream)
+
+    def may_be_asked(self, question: Query) -> bool:
+        """Else later."""
+        return not self.is_full and str(question.id) in self.cube.records
+
+    def _stream_of(self, question: Query) -> Query | None:
+        assert question.asked is not None, "only questions are asked"
+        stream = self.installs.get(question.asked.stream)
+        return None if stream is None else stream.query
+
+    def _not_here(self, question: Query) -> Asked:
+        assert question.asked is not None, "only questions are asked"
+        why = f"stream {question.asked.stream}: it is not installed here"
+        return Asked(str(question.id), refused=why)
 
     def questions_over(self, site: str, *, wall_s: float) -> list[str]:
         """Those that were taken at this site, and are over by its clock."""

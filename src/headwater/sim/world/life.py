@@ -43,6 +43,10 @@ TICK_S_MIN = 0.001
 """No node is ticked more often, as no agent's loop would."""
 
 
+LOOKED_S = 0.05
+"""Between a question's look at what is there and its reading."""
+
+
 class Surroundings(NamedTuple):
     """What all sites of a world share."""
 
@@ -308,11 +312,23 @@ class Life:
         """Once a record of it is written, and there is room for what it gets."""
         if self.is_over or str(question.id) not in self.disk.installs:
             return
-        found = self.disk.ask(question, retention_s=self._around.pace.retention_s)
-        if found is None:
+        if not self.disk.may_be_asked(question):
             self._around.queue.after(RETRY_S, self._ask, question)
+            return
+        found = self.disk.look(question, retention_s=self._around.pace.retention_s)
+        if found is None:
+            self._around.queue.after(LOOKED_S, self._read_asked, question)
         else:
             self._tell(self.node.asked, found)
+
+    def _read_asked(self, question: Query) -> None:
+        """What was seen a moment ago, whatever has gone meanwhile."""
+        if self.is_over or str(question.id) not in self.disk.installs:
+            return
+        if self.disk.may_be_asked(question):
+            self._tell(self.node.asked, self.disk.ask(question))
+        else:
+            self._around.queue.after(RETRY_S, self._ask, question)
 
     def alter(self, effect: do.Altered) -> None:
         self.disk.cube.settings[effect.query] = effect.settings

@@ -2,4 +2,6 @@
 is.
 
 Open ``cluster`` first.
+
+It may touch what ``spark`` may, and of the rooms beside it ``lines``.
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from headwater.spark.jvm.archive import archive_path
 from headwater.spark.jvm.java import find_java
-from headwater.spark.jvm.rehearsal import rehearse
 from headwater.spark.jvm.session import SparkConfig, start_session
+from headwater.spark.rehearsal import rehearse
 
 WRITING_S_MAX = 300.0
 

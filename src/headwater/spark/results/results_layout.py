@@ -32,7 +32,9 @@ import pyarrow.parquet as pq
 
 from headwater.root.said.published_files import SHORT_FORM, file_name, own_name, published
 
-CHANGE, PUBLICATION, REVISES = "change", "publication", "revises"
+CHANGE, PUBLICATION, REVISES, FORM = "change", "publication", "revises", "form"
+DELTA, REPLACEMENT = "delta", "replacement"
+"""What a change takes back and adds: the rows that differ, or all old ones and all new ones."""
 HEADERS_AT_ONCE = 256
 """Publications whose headers are read together when looking back for a former revision."""
 TABLES_HELD_MAX = 8
@@ -163,13 +165,17 @@ class StreamDirectory:
     def changed_rows(self, change: Change) -> Iterator[pa.Table]:
         """What a revision takes back, then what it adds; both say which revision did it."""
         old, new = self._rows_of(change.former), self._rows_of(change.answer)
-        if old is not None and new is not None and self._is_delta(change):
+        is_delta = self._is_delta(change)
+        if old is not None and new is not None and is_delta:
             own = new.schema.names[len(SHORT_FORM) :]
-            gone, come = unmatched(old.select(own), new.select(own))
-            old, new = old.filter(gone), new.filter(come)
+            is_delta = own == old.schema.names[len(SHORT_FORM) :]
+            if is_delta:
+                gone, come = unmatched(old.select(own), new.select(own))
+                old, new = old.filter(gone), new.filter(come)
+        form = DELTA if is_delta else REPLACEMENT
         for kind, rows in (("delete", old), ("insert", new)):
             if rows is not None and rows.num_rows:
-                yield self._stamped(rows, kind, change)
+                yield self._stamped(rows, kind, form, change)
 
     def _is_delta(self, change: Change) -> bool:
         """Whether it changes the revision before it, of the same sites."""
@@ -205,14 +211,14 @@ class StreamDirectory:
         rows = self._hold("rows", answer.publication)
         return rows.slice(answer.first_row, answer.row_count)
 
-    def _stamped(self, rows: pa.Table, kind: str, change: Change) -> pa.Table:
+    def _stamped(self, rows: pa.Table, kind: str, form: str, change: Change) -> pa.Table:
         """Rows under the short form of the revision that made the change, and the change."""
         by, revises = change.answer, None if change.former is None else change.former.revision
         header = self._hold("headers", by.publication)
         for index, name in enumerate(SHORT_FORM):
             value = pa.repeat(header[name][by.position], rows.num_rows)
             rows = rows.set_column(index, rows.schema.field(index), value)
-        values = kind, by.publication, revises
+        values = kind, by.publication, revises, form
         for field, value in zip(change_fields(rows.schema), values, strict=True):
             repeated = pa.repeat(pa.scalar(value, field.type), rows.num_rows)
             rows = rows.append_column(field, repeated)
@@ -241,12 +247,13 @@ class StreamDirectory:
         return self.path / file_name(kind, number)
 
 
-def change_fields(rows: pa.Schema) -> tuple[pa.Field, pa.Field, pa.Field]:
+def change_fields(rows: pa.Schema) -> tuple[pa.Field, pa.Field, pa.Field, pa.Field]:
     """The columns that changes have beside those of rows."""
     return (
         pa.field(own_name(CHANGE, rows.names), pa.string()),
         pa.field(own_name(PUBLICATION, rows.names), pa.int64()),
         pa.field(own_name(REVISES, rows.names), pa.int64()),
+        pa.field(own_name(FORM, rows.names), pa.string()),
     )
 
 

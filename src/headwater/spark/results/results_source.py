@@ -13,9 +13,10 @@
 - ``snapshots``: the rows of every revision of every window, as published.
 - ``changes``: what each revision takes back and adds. ``change`` is ``delete`` or ``insert``,
   ``publication`` is the number to order by, ``revises`` the revision that is changed (null: there
-  was none). Rows are compared by the answer's own columns, as a
-  bag; the columns about the window (revision, exact, covered and so on) say which revision made
-  the change. Adding what is inserted and removing what is deleted yields ``newest`` at any point.
+  was none), ``form`` whether its rows are a ``delta`` or a ``replacement`` of it. Rows are
+  compared by the answer's own columns, as a bag; the columns about the window (revision, exact,
+  covered and so on) say which revision made the change. Adding what is inserted and removing what
+  is deleted yields ``newest`` at any point.
 - ``headers``: the envelope of every revision, also of windows without rows.
 
 Instead of ``stream``, ``ask`` has a SELECT about the past, with ``since``, or ``from`` and ``to``:

@@ -52,6 +52,7 @@ from headwater.sql.read.time_expressions import check_time
 from headwater.sql.resolve.find_window import PANE_US_MIN
 from headwater.sql.resolve.grids.sequence_windows import PANES_PER_WINDOW_MAX
 from headwater.sql.types.declared_types import AVAILABLE, declared_type, value_type
+from headwater.sql.write.write_program import SETTINGS
 
 SQL_LENGTH_MAX = 200_000
 OPTION_LENGTH_MAX = 1000
@@ -61,14 +62,6 @@ UNIT_MAX = STATEMENTS_MAX * PARTS_MAX
 MOMENT_US_MAX = 253_402_300_800_000_000
 """The year 10,000, as far from 1970 as a begin may be on either side."""
 DURATION_S_MAX = DURATION_US_MAX / 1e6
-SETTINGS = (
-    ("spark.sql.ansi.enabled", "true"),
-    ("spark.sql.groupByOrdinal", "true"),
-    ("spark.sql.parser.escapedStringLiterals", "false"),
-    ("spark.sql.session.timeZone", "UTC"),
-    ("spark.sql.variable.substitute", "false"),
-)
-"""What both parts run under: the settings that change what SQL means, the same everywhere."""
 
 
 class Policy(msgspec.Struct, frozen=True):

@@ -89,12 +89,12 @@ def _check_kinds(asked: Query, stream: Query) -> None:
         )
     if asked.program.settings != stream.program.settings:
         raise Uncontained(f"{name} runs under other settings of Spark's")
-    why = _kind_of(stream)
+    why = never_asked(stream)
     if why is not None:
         raise Uncontained(f"{name} {why}")
 
 
-def _kind_of(stream: Query) -> str | None:
+def never_asked(stream: Query) -> str | None:
     """Why its panes are none that can be asked; None: they are."""
     if stream.asked is not None:
         return "is a question itself"

@@ -3,4 +3,6 @@ point into the text.
 
 Reads with sqlglot, decides nothing about what runs where. Open ``statements`` first; ``sql_text``
 is the one door to sqlglot.
+
+It may touch what ``sql`` may, and of the rooms beside it ``types``.
 """

@@ -21,7 +21,7 @@ from enum import StrEnum
 from msgspec import UNSET, UnsetType
 
 from headwater.algebra.demand import ALL, Chance, Demand
-from headwater.algebra.panes import MICROS, WindowSpec
+from headwater.algebra.panes import WindowSpec
 from headwater.plan.durations import duration_text
 from headwater.plan.query import Timing
 from headwater.sql.read.options import Options
@@ -87,20 +87,34 @@ def read_deadline_s(options: Options, *, disorder_s: float, revise_for_s: float)
 
 def _staleness_s(options: Options, disorder_s: float) -> float:
     staleness_s = options.duration_s("staleness", Timing().deadline_s)
-    least_s = disorder_s + LOOK_S + TRAVEL_S
-    if staleness_s <= least_s:
-        raise options.refused(
-            "staleness",
-            f"wanted more than {_text(least_s)}, got {_text(staleness_s)}: sites wait "
-            f"{_text(disorder_s)} for records in disorder, look for them every {_text(LOOK_S)}, "
-            f"and {_text(TRAVEL_S)} are for the way; raise staleness, lower disorder, or write "
-            "deadline for an answer at that time whoever is in",
-        )
+    fault = staleness_fault(staleness_s, disorder_s=disorder_s)
+    if fault is not None:
+        raise options.refused("staleness", fault)
     return staleness_s
 
 
+def staleness_fault(
+    staleness_s: float, *, disorder_s: float, travel_s: float | None = None
+) -> str | None:
+    """Why nobody could be in by then; None: somebody could. ``travel_s``: how old summaries are
+    when they arrive, where the root has measured it."""
+    way_s = max(TRAVEL_S, travel_s or 0.0)
+    least_s = disorder_s + LOOK_S + way_s
+    if staleness_s > least_s:
+        return None
+    way = f"{_text(way_s)} are for the way"
+    if way_s > TRAVEL_S:
+        way = f"summaries take {_text(way_s)} to the root, as it has measured"
+    return (
+        f"wanted more than {_text(least_s)}, got {_text(staleness_s)}: sites wait "
+        f"{_text(disorder_s)} for records in disorder, look for them every {_text(LOOK_S)}, "
+        f"and {way}; raise staleness, lower disorder, or write "
+        "deadline for an answer at that time whoever is in"
+    )
+
+
 def _text(seconds: float) -> str:
-    return duration_text(round(seconds * MICROS))
+    return duration_text(round(seconds * 1_000) * 1_000)
 
 
 # How much is enough
@@ -117,9 +131,11 @@ def wants_enough(options: Options) -> bool:
     return (options.text("finally") or "").strip().lower() == ENOUGH
 
 
-def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
-    """``fidelity``, ``below``, and of ``finally`` what they have to do with it. Raises
-    ``QueryRefused``."""
+def read_demand(
+    options: Options, window: WindowSpec, *, is_state: bool = False
+) -> Demand | UnsetType:
+    """``fidelity``, ``below``, and of ``finally`` what they have to do with it. ``is_state``: of
+    the last rows of each site. Raises ``QueryRefused``."""
     text = options.text("fidelity")
     below = _read_below(options)
     if text is None:
@@ -145,12 +161,19 @@ def read_demand(options: Options, window: WindowSpec) -> Demand | UnsetType:
     )
     fault = demand.fault(window.panes_per_window)
     if fault is not None:
-        raise options.refused("fidelity", f"{fault}; {_way_out(demand, window)}")
+        raise options.refused("fidelity", f"{fault}; {_way_out(demand, window, is_state=is_state)}")
     return demand
 
 
-def _way_out(demand: Demand, window: WindowSpec) -> str:
+def _way_out(demand: Demand, window: WindowSpec, *, is_state: bool) -> str:
     is_single = window.panes_per_window == 1
+    if is_state and demand.is_random:
+        return (
+            "leave random out: a state is of the last rows of its site, whenever they were "
+            "written, so no panes can be drawn"
+        )
+    if is_state:
+        return "write area or sites, of which a state has one part for each site"
     slides = "a window that slides: its panes are as long as its slide"
     if not demand.is_random:
         return f"write area or sites, a larger share, or {slides}"

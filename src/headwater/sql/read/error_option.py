@@ -83,14 +83,17 @@ def bound_of(options: Options, text: str, *, option: str = "error") -> ErrorBoun
         )
     number = float(found["number"])
     if not 0.0 < number < inf:
-        raise options.refused(option, f"wanted a number above 0, got '{text.strip()[:60]}'")
+        raise options.refused(
+            option, f"wanted a number above 0, got '{text.strip()[:60]}'; {_EXAMPLES}"
+        )
     form = ErrorForm.TOTAL if found["total"] else ErrorForm.VALUE
     try:
         if found["share"]:
             return ErrorBound(form, number / 100.0)
         return ErrorBound(ErrorForm.ABSOLUTE, number)
     except ConfigurationError as error:
-        raise options.refused(option, str(error).removeprefix("error: ")) from error
+        fault = str(error).removeprefix("error: ")
+        raise options.refused(option, f"{fault}; {_EXAMPLES}") from error
 
 
 def read_rounds(options: Options, *, has_levels: bool = False) -> int | UnsetType:

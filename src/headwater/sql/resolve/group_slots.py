@@ -166,8 +166,9 @@ def _called(call: exp.Anonymous) -> tuple[Aggregate, list[exp.Expr]]:
     arguments, name = call.expressions, name_of(call)
     if not arguments or not isinstance(arguments[0], exp.Distinct):
         return AGGREGATES[name], arguments
-    if name in ("collect_list", "array_agg"):
-        raise Objection(call, f"{name}(DISTINCT …) is not available; write collect_set(x)")
+    once = AGGREGATES[name].once
+    if once:
+        raise Objection(call, f"{name}(DISTINCT …) is not available; write {once}(x)")
     if name not in DISTINCT:
         raise Objection(
             call, f"{name}(DISTINCT …) is not available; DISTINCT goes with {', '.join(DISTINCT)}"

@@ -2,4 +2,6 @@
 
 Open ``split_aggregates`` first: what sites compute and the root finishes. ``divisible`` is no rule:
 it says which trees several roots can share.
+
+It may touch what ``sql`` may, and of the rooms beside it ``read``, ``tree`` and ``types``.
 """

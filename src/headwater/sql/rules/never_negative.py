@@ -7,13 +7,12 @@ from sqlglot import exp
 from headwater.sql.tree.items import Call
 from headwater.sql.types.call_types import name_of
 
-_COUNTS = ("count", "count_if")
 _NAMES = ("abs", "length", "char_length", "octet_length", "bit_length", "bit_count")
 
 
 def is_sure(call: Call) -> bool:
     """That no value of an aggregate is."""
-    return call.aggregate.name in _COUNTS or all(map(is_never_negative, call.arguments))
+    return call.aggregate.is_count or all(map(is_never_negative, call.arguments))
 
 
 def is_never_negative(node: exp.Expr) -> bool:

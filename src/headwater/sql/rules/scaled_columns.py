@@ -22,7 +22,8 @@ def with_scaled_columns(demand: Demand | UnsetType, tree: Node) -> Demand | Unse
     """A random demand that knows them; any other as it is."""
     if isinstance(demand, UnsetType) or not demand.is_random:
         return demand
-    names = tuple(item.name for item, _ in scaled_items(tree))
+    is_cut = the(tree, Grouped).sessions is not None  # a session is shorter, or there are two
+    names = () if is_cut else tuple(item.name for item, _ in scaled_items(tree))
     return msgspec.structs.replace(demand, scaled=names)
 
 

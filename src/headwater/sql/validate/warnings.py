@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
+from headwater.algebra.windows.sessions import Sessions
 from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.sql.read.sql_text import offset_of
@@ -14,6 +15,11 @@ from headwater.sql.tree.nodes import Grouped, Node, the
 from headwater.sql.tree.slots import window_field
 
 Warnings = Iterator[tuple[int, str]]
+SESSIONS_ARE_CUT = (
+    "random leaves out panes, and sessions go over several: one that reaches into a pane that was "
+    "not drawn is shorter, is taken for two, or is lacking, and nothing of it is scaled; for whole "
+    "sessions leave out sites instead: fidelity = 'panes 100 %, sites 60 %'"
+)
 """Where, and what."""
 
 
@@ -46,6 +52,7 @@ def stream_warnings(stream: StreamStatement, tree: Node, queries: Sequence[Query
             )
     yield from _quoted_columns(stream, tree)
     yield from _timing(stream, queries)
+    yield from _cut_sessions(stream, queries)
 
 
 def _keys(select: exp.Expr, tree: Node) -> Warnings:
@@ -107,3 +114,10 @@ def _timing(stream: StreamStatement, queries: Sequence[Query]) -> Warnings:
                 "answers are final before a window of this length has passed once; raise "
                 "revise_for",
             )
+
+
+def _cut_sessions(stream: StreamStatement, queries: Sequence[Query]) -> Warnings:
+    offsets = {option.name: option.value_offset for option in stream.options}
+    for query in queries[:1]:
+        if query.draw is not None and isinstance(query.sessions, Sessions):
+            yield offsets.get("fidelity", stream.select_offset), SESSIONS_ARE_CUT

@@ -315,7 +315,10 @@ def _enough(query: Query) -> Iterator[str]:
     if demand.is_random:
         yield "the other panes are never sent: an answer is never exact"
     if demand.is_random and demand.scaled_columns:
-        yield f"says by what to multiply {', '.join(demand.scaled_columns)} to estimate all records"
+        named = ", ".join(demand.scaled_columns)
+        yield f"has {named} beside it as all records are estimated to have it (…_scaled)"
+    if demand.is_random and isinstance(query.sessions, Sessions):
+        yield "sessions that reach into panes which were not drawn are cut there"
     if demand.is_final:
         yield "an answer that has enough is final: what comes later is not taken"
     if demand.is_silent:

@@ -8,12 +8,20 @@ from sqlglot import exp
 from headwater.algebra.rows.columns import Column, Folding
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.plan.program import Program
-from headwater.sql.admit.admit import SETTINGS
 from headwater.sql.rules.take_first_rows import take_first_rows
 from headwater.sql.tree.nodes import Grouped, Node, Split, answer_columns, the
 from headwater.sql.write.write_central_sql import write_central_sql
 from headwater.sql.write.write_root_sql import write_root_sql
 from headwater.sql.write.write_site_sql import write_site_sql
+
+SETTINGS = (
+    ("spark.sql.ansi.enabled", "true"),
+    ("spark.sql.groupByOrdinal", "true"),
+    ("spark.sql.parser.escapedStringLiterals", "false"),
+    ("spark.sql.session.timeZone", "UTC"),
+    ("spark.sql.variable.substitute", "false"),
+)
+"""What both parts run under: the settings that change what SQL means, the same everywhere."""
 
 
 def write_program(tree: Node, text: str) -> Program:

@@ -17,9 +17,9 @@ from collections.abc import Callable, Collection, Mapping
 from headwater.edge.shedding.choose_skip import Skip
 from headwater.errors import StoreBroken
 from headwater.plan.readings import aside_number
-from headwater.store.cube.source_state import Aside, AsidePanes, SourceState
 from headwater.store.disk import explained
 from headwater.store.input.cuts import CutLog
+from headwater.store.input.source_state import Aside, AsidePanes, SourceState
 from headwater.store.manifest import Manifest, Row
 
 CUTS_OF_ONE_MAX = 4_096

@@ -36,9 +36,9 @@ from headwater.reading.outcome import Batch, QueryResult, SiteOutcome
 from headwater.store.cube.batch_rows import PaneRun, WrittenRows, by_pane, has_rows, tables_of
 from headwater.store.cube.cube_queries import CubeQueries
 from headwater.store.cube.early.batch_keys import keys_of
-from headwater.store.cube.source_state import SourceState
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.input.cuts import CutLog
+from headwater.store.input.source_state import SourceState
 from headwater.store.level_rows import level_results
 from headwater.store.manifest import Manifest
 from headwater.store.pane_segments import PaneSegments

@@ -2,7 +2,8 @@
 
 A pane's rows come from several batches; its update is their merge, in a segment of its own. Where
 there is nothing to merge the batch's segment serves as it is, and nothing is written again. What
-is larger than ``summary_bytes_max`` becomes several updates.
+is larger than ``summary_bytes_max`` becomes several updates. So does a flush that would take a
+narrow way for long (``MakeUpdates.piece_bytes``), those rows first that matter most.
 
 A pane of more than ``MERGE_BYTES_MAX`` is merged in portions of that size, so that no number of
 groups fills the memory: a key may then be in several of its updates. They are merged on the way, or
@@ -49,7 +50,7 @@ from headwater.store.cube.early.part_reader import PartReader
 from headwater.store.cube.kept_back.divide import divided
 from headwater.store.cube.kept_back.rehearsal import Rehearsal
 from headwater.store.cube.row_limit import RowLimit
-from headwater.store.cube.split_rows import split_rows
+from headwater.store.cube.split_rows import in_pieces
 from headwater.store.image_packer import ImagePacker, Piece, named
 from headwater.store.manifest import Manifest, Row
 from headwater.store.pane_segments import PaneSegments, Stretch
@@ -228,7 +229,10 @@ class UpdateMaker:
             if limit is not None and rows > limit.rows_max:
                 prepared.exceed(limit.words(rows))
                 continue
-            sized = split_rows(merged, merger, self._summary_bytes_max)
+            measured = self._early.early_of(wanted.query) if wanted.piece_bytes else None
+            sized = in_pieces(
+                merged, merger, measured, wanted.piece_bytes, bytes_max=self._summary_bytes_max
+            )
             prepared.row_bytes = max(prepared.row_bytes, *(size_bytes for _, size_bytes in sized))
             pieces = [piece for piece, _ in sized]
             is_alone = len(pieces) == len(parts) == len(intact) == 1 and not (taken or is_level)

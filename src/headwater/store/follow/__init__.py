@@ -2,4 +2,6 @@
 last.
 
 Open ``follow`` first, then ``watch`` and ``listing``.
+
+It may touch what ``store`` may, and of the rooms beside it ``input`` and ``recognise``.
 """

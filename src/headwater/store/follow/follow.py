@@ -10,17 +10,13 @@ to it, also across a restart. Bytes that were seen and are gone nevertheless are
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 
 import msgspec
 
 from headwater.errors import DiskFull, StoreBroken, StoreError
 from headwater.reading.form import Form
-from headwater.store.cube.source_state import Loss
-from headwater.store.disk import Disk
-from headwater.store.follow.directories import Reach
 from headwater.store.follow.followed_file import Followed
-from headwater.store.follow.listing import Closed, Glob, Listing, joined
+from headwater.store.follow.listing import Glob, Listing, joined
 from headwater.store.follow.open_records import OpenRecords
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, FollowConfig, Poll, Start
 from headwater.store.follow.poll_round import Round
@@ -28,6 +24,7 @@ from headwater.store.follow.watch import Watch
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.cutting import Cutter, Reading
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 from headwater.store.input.spool import held_name
 
 
@@ -41,23 +38,19 @@ class LogFollower:
     def __init__(
         self,
         cuts: CutLog,
+        glob: Glob,
         *,
         source: str,
-        directory: Path,
-        pattern: str,
         start: Start = Start.END,
         config: FollowConfig | None = None,
-        disk: Disk | None = None,
-        closed: Closed | None = None,
-        reach: Reach | None = None,
         form: Form | None = None,
     ) -> None:
         self._form = form
         self.source = source
         self._cuts = cuts
         self._config = config or FollowConfig()
-        self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
+        self._glob = glob
+        self._disk = glob.disk
         self._state = cuts.open_source(source)
         self._open_records = OpenRecords()
         self._watch = Watch(

@@ -125,7 +125,7 @@ class Glob:
         self._reach = reach
         self.directory = directory
         self.pattern = pattern
-        self._disk = disk
+        self.disk = disk
         self._closed = closed
         relative = _relative(directory, pattern)
         self._parts, self._name = relative.parent.parts, relative.name
@@ -133,13 +133,13 @@ class Glob:
         """Where the source's files, or the folders that hold them, should be."""
 
     def look(self) -> Listing:
-        walk = Walk(self._disk, self.directory, self._parts, reach=self._reach)
+        walk = Walk(self.disk, self.directory, self._parts, reach=self._reach)
         listing = Listing({}, {}, {}, walk.listed, walk.unlisted)
         for directory, entries in walk.found():
             for entry in entries:
                 self._take(directory, entry, listing)
         if self._closed is not None:
-            self._closed.take_out(listing, disk=self._disk)
+            self._closed.take_out(listing, disk=self.disk)
         for path in listing.listed:  # what is in them is looked at, whatever matches them
             listing.refused.pop(path, None)
         listing.refused.update((shown(path), LEADS_OUT) for path in walk.outside)
@@ -161,7 +161,7 @@ class Glob:
             return
         try:
             is_link = entry.is_symlink()
-            status = self._disk.stat(entry.path)
+            status = self.disk.stat(entry.path)
         except OSError as error:
             self._take_unseen(directory, entry.path, error, listing)
             return
@@ -202,6 +202,12 @@ def _why_not_regular(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "a directory, and the path names files; for those in it write ** or a further /*"
     return "not a regular file: pipes, sockets and devices are not read"
+
+
+def listed_bytes(glob: Glob) -> int:
+    """Of all files that match now, compressed ones as they lie."""
+    found = glob.look().matching.values()
+    return sum(one.packed_size or one.size for one in found)
 
 
 def is_text(path: str) -> bool:

@@ -24,11 +24,11 @@ from headwater.errors import DiskTrouble, SourceForgotten, StoreError, Unreadabl
 from headwater.plan.readings import ASIDE, aside_reading, is_aside, is_past, source_of
 from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
-from headwater.store.cube.source_state import Aside, Loss, Past, SourceState
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.places import Places
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Aside, Loss, Past, SourceState
 from headwater.store.input.spool import Spool, held_name
 from headwater.store.manifest import Manifest, Row
 from headwater.store.past.past_file import PastFile

@@ -20,14 +20,13 @@ from headwater.errors import DiskFull
 from headwater.reading.expand import Damaged, Incomplete, head_of, is_empty
 from headwater.reading.form import Form
 from headwater.reading.headers import HEADER_BYTES_MAX, header_of
-from headwater.store.cube.source_state import Loss
-from headwater.store.disk import Disk
-from headwater.store.follow.directories import Reach, leads_nowhere, reason_of
-from headwater.store.follow.listing import FILES_MAX, Closed, Found, Glob, Listing
+from headwater.store.follow.directories import leads_nowhere, reason_of
+from headwater.store.follow.listing import FILES_MAX, Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 
 LOST_NAMED_MAX = 3
 
@@ -35,23 +34,12 @@ LOST_NAMED_MAX = 3
 class FiniteInput:
     """The same verbs as a ``LogFollower``."""
 
-    def __init__(
-        self,
-        cuts: CutLog,
-        *,
-        source: str,
-        directory: Path,
-        pattern: str,
-        disk: Disk | None = None,
-        closed: Closed | None = None,
-        reach: Reach | None = None,
-        form: Form | None = None,
-    ) -> None:
+    def __init__(self, cuts: CutLog, glob: Glob, *, source: str, form: Form | None = None) -> None:
         self._form = form or Form()
         self.source = source
         self._cuts = cuts
-        self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
+        self._glob = glob
+        self._disk = glob.disk
         self._state = cuts.open_source(source, ends=True)
         self._refused: dict[str, str] = {}
         """As it was when the files were registered, in this process: nothing is looked at later."""

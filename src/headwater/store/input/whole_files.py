@@ -19,10 +19,9 @@ import msgspec
 from headwater.errors import DiskFull
 from headwater.reading.form import Form
 from headwater.reading.whole import Damaged, Incomplete
-from headwater.store.disk import Disk
-from headwater.store.follow.directories import Reach, reason_of
+from headwater.store.follow.directories import reason_of
 from headwater.store.follow.followed_file import Followed
-from headwater.store.follow.listing import Closed, Found, Glob, Listing
+from headwater.store.follow.listing import Found, Glob, Listing
 from headwater.store.follow.poll import REFUSED_SHOWN_MAX, Poll, Start
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.file_chunks import file_cut, whole_header
@@ -35,23 +34,11 @@ WRITTEN_AGAIN = "written again: read as a whole; its records may have been read 
 class WholeFiles:
     """The same verbs as a ``LogFollower``."""
 
-    def __init__(
-        self,
-        cuts: CutLog,
-        *,
-        source: str,
-        directory: Path,
-        pattern: str,
-        start: Start,
-        form: Form,
-        disk: Disk | None = None,
-        closed: Closed | None = None,
-        reach: Reach | None = None,
-    ) -> None:
+    def __init__(self, cuts: CutLog, glob: Glob, *, source: str, start: Start, form: Form) -> None:
         self.source = source
         self._cuts = cuts
-        self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
+        self._glob = glob
+        self._disk = glob.disk
         self._start = start
         self._form = form
         self._state = cuts.open_source(source)

@@ -27,17 +27,16 @@ from headwater.errors import DiskFull
 from headwater.plan.readings import source_of
 from headwater.reading.expand import Damaged, Incomplete
 from headwater.reading.form import Form
-from headwater.store.cube.source_state import Loss
-from headwater.store.disk import Disk
-from headwater.store.follow.directories import Reach, reason_of
+from headwater.store.follow.directories import reason_of
 from headwater.store.follow.followed_file import Followed
-from headwater.store.follow.listing import Closed, Glob, found_at
+from headwater.store.follow.listing import Glob, found_at
 from headwater.store.follow.open_files import OpenFiles
 from headwater.store.follow.poll import MEBIBYTE, REFUSED_SHOWN_MAX, FollowConfig, Poll
 from headwater.store.input.cuts import CutLog
 from headwater.store.input.cutting import Cutter, Reading
 from headwater.store.input.file_chunks import file_cut, whole_header
 from headwater.store.input.new_cut import NewCut
+from headwater.store.input.source_state import Loss
 from headwater.store.input.spool import held_name
 from headwater.store.past.past_file import UNMEASURED, PastFile
 from headwater.store.past.past_files import past_files
@@ -60,25 +59,14 @@ class Gone(OSError):
 class PastInput:
     """The same verbs as a ``LogFollower``."""
 
-    def __init__(
-        self,
-        cuts: CutLog,
-        *,
-        source: str,
-        directory: Path,
-        pattern: str,
-        disk: Disk | None = None,
-        closed: Closed | None = None,
-        reach: Reach | None = None,
-        form: Form | None = None,
-    ) -> None:
+    def __init__(self, cuts: CutLog, glob: Glob, *, source: str, form: Form | None = None) -> None:
         """``source`` is the name of the reading. It begins here, if it has not yet: in the turn of
         polls of its source, which has begun."""
         self._form = form or Form()
         self.source = source
         self._cuts = cuts
-        self._disk = disk or cuts.disk
-        self._glob = Glob(directory, pattern, disk=self._disk, closed=closed, reach=reach)
+        self._glob = glob
+        self._disk = glob.disk
         self._open_files = OpenFiles(self._disk, held_files_max=HANDLES_MAX)
         self._config = FollowConfig(poll_bytes_max=POLL_BYTES_MAX)
         self._state = cuts.open_source(source, ends=True)

@@ -1,4 +1,6 @@
 """Published answers as files that anything can read.
 
 Open ``publication`` first.
+
+It may touch what ``store`` may, and no room beside it.
 """

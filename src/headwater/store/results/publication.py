@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.algebra.rows.row_pieces import RowPieces
 from headwater.root.said.envelope import Envelope
-from headwater.root.said.published_files import SHORT_FORM, own_name
+from headwater.root.said.published_files import SHORT_FORM, own_name, scaled_name
 from headwater.root.said.withheld import in_short
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -125,7 +126,30 @@ def row_pieces(answers: Sequence[Published]) -> Iterator[pa.Table]:
                 yield _stamped(answer.envelope, rows)
 
 
+def with_scaled(envelope: Envelope, rows: pa.Table) -> pa.Table:
+    """Beside each column of a sample that is in proportion to what is in, what all records are
+    estimated to have; NULL as long as nothing is in wholly."""
+    reached = envelope.fidelity
+    for name in reached.scaled:
+        at = rows.schema.get_field_index(name)
+        if at < 0 or not _is_number(rows.schema.field(at).type):
+            continue
+        if reached.scale:
+            values = pc.multiply(rows.column(at).cast(pa.float64()), reached.scale)
+        else:
+            values = pa.nulls(rows.num_rows, pa.float64())
+        own = scaled_name(name, [*rows.schema.names, *SHORT_FORM])
+        rows = rows.add_column(at + 1, pa.field(own, pa.float64()), values)
+    return rows
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(is_kind(kind) for is_kind in kinds)
+
+
 def _stamped(envelope: Envelope, rows: pa.Table) -> pa.Table:
+    rows = with_scaled(envelope, rows)
     values = _short_form(envelope)
     fields, columns = [], []
     for field in _fitting(ROW_FIELDS, envelope):

@@ -2,6 +2,8 @@
 
 Open ``fold_rule`` first: what becomes of the rows of a group. A new one is a file with an
 aggregate, and its fold rules in ``FOLDS``.
+
+It may touch what ``aggregates`` may, and no room beside it.
 """
 
 from headwater.algebra.aggregates.growing.distinct import DISTINCTS

@@ -75,7 +75,13 @@ def _of_distinct(sql: str) -> str:
 
 DISTINCTS = (
     Aggregate(
-        "count", SUMS, split_count_distinct, (), is_distinct=True, error=ErrorOf(Meaning.MEMBERS)
+        "count",
+        SUMS,
+        split_count_distinct,
+        (),
+        is_distinct=True,
+        is_count=True,
+        error=ErrorOf(Meaning.MEMBERS),
     ),
     Aggregate("sum", SUMS, split_sum_distinct, (), is_distinct=True),
     Aggregate("avg", SUMS, split_average_distinct, (), synonyms=("mean",), is_distinct=True),

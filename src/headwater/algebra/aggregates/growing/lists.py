@@ -92,9 +92,11 @@ def listable(name: str, argument: str) -> str:
     return argument
 
 
-def _list(name: str, fold: FoldRule, central: str, synonyms: tuple[str, ...] = ()) -> Aggregate:
+def _list(
+    name: str, fold: FoldRule, central: str, synonyms: tuple[str, ...] = (), once: str = ""
+) -> Aggregate:
     split = partial(split_list, name, fold, central)
-    return Aggregate(name, SUMS, split, ("count",), synonyms, settled=central)
+    return Aggregate(name, SUMS, split, ("count",), synonyms, once=once, settled=central)
 
 
 def _joined(
@@ -114,7 +116,7 @@ def _joined(
 
 LISTS = (
     _list("collect_set", LISTED_ONCE, SET),
-    _list("collect_list", LISTED_ALL, LIST, ("array_agg",)),
+    _list("collect_list", LISTED_ALL, LIST, ("array_agg",), once="collect_set"),
     _list("mode", MOST_FREQUENT, MODE),
     _joined(split_texts, TEXTS, is_distinct=False),
     _joined(split_texts_once, TEXTS_ONCE, is_distinct=True),

@@ -6,4 +6,6 @@ first, then ``merge_hll`` and ``distinct``; ``kll_cells``, ``merge_kll`` and ``r
 of percentiles in ranks, ``theta_cells``, ``merge_theta`` and ``theta`` of sets of values.
 Percentiles near the value have a state of rows: ``histogram``, then
 ``percentile`` and ``fold_percentile``, ``histogram_values`` and ``fold_histogram``.
+
+It may touch what ``aggregates`` may, and of the rooms beside it ``growing``.
 """

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 
+YIELDS_TO = {"gain": "lru"}
+"""Picks that are held against another one."""
+
 
 class Contest:
     """Between a pick that is preferred and the one to which it yields."""
@@ -40,3 +43,10 @@ class Contest:
 
     def _sum(self, which: int) -> float:
         return sum(debts[which] for debts in self._debts)
+
+
+def picks_of(name: str, *, yields: bool) -> tuple[str, ...]:
+    """The first one sends."""
+    if name not in YIELDS_TO:
+        return (name,)
+    return (YIELDS_TO[name], name) if yields else (name, YIELDS_TO[name])

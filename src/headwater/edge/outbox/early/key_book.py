@@ -30,6 +30,7 @@ from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.withholding import Floats, allowed
 from headwater.edge.outbox.early.aside import Aside
+from headwater.edge.outbox.early.contest import YIELDS_TO, picks_of
 from headwater.edge.outbox.early.early_config import EarlyConfig
 from headwater.edge.outbox.early.flush import FLUSHES
 from headwater.edge.outbox.early.key_columns import Hand, KeyColumns, Keys, Slots
@@ -39,8 +40,6 @@ from headwater.edge.outbox.early.partition import PARTITIONS
 from headwater.edge.outbox.early.pick import PICKS
 from headwater.errors import ConfigurationError
 
-YIELDS_TO = {"gain": "lru"}
-"""Picks that are held against another one."""
 KEPT_SHARE = 0.875
 """Of the keys that are followed, when the smallest are put aside: not at every new key."""
 
@@ -73,7 +72,7 @@ class KeyBook:
         self._measures, self._past, self._config = tuple(measures), past, config
         self._start_s, self._pane_s, self._chance = start_s, pane_s, chance
         self._columns = KeyColumns(len(measures))
-        self._picks = _picks(config.pick, yields=past.contest.yields)
+        self._picks = picks_of(config.pick, yields=past.contest.yields)
         """The first one sends."""
         rules = tuple(measure.rule for measure in measures)
         self._hands = tuple(Hand(rules) for _ in self._picks)
@@ -239,6 +238,11 @@ class KeyBook:
     def row_bytes(self) -> float:
         return float(self._columns.sizes[: self.key_count].mean()) if self.key_count else 1.0
 
+    def bytes_of(self, key_count: int) -> int:
+        """What so many of its keys take at the most."""
+        sizes = self._columns.sizes[: self.key_count]
+        return min(key_count, self.key_count) * int(sizes.max(initial=1))
+
     def _limits(self, hand: Hand) -> list[Floats | float]:
         """What may be withheld of each column; where no error is bounded, what its errors are
         divided by."""
@@ -392,9 +396,3 @@ def _check(config: EarlyConfig, measures: Sequence[Measure]) -> None:
         raise ConfigurationError(
             f"early sending: wanted a bound for each column, by error, got {unbound} without one"
         )
-
-
-def _picks(name: str, *, yields: bool) -> tuple[str, ...]:
-    if name not in YIELDS_TO:
-        return (name,)
-    return (YIELDS_TO[name], name) if yields else (name, YIELDS_TO[name])

@@ -1,4 +1,6 @@
 """Checks of what is peculiar to one kind of query: levels, states that grow, and sessions.
 
-They touch what checkers touch. Open ``check_levels.py`` first.
+Open ``check_levels.py`` first.
+
+It may touch what ``check`` may, and no room beside it.
 """

@@ -7,7 +7,9 @@ both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 
 from headwater.algebra.sets import ranges
 from headwater.algebra.words.site_state import Reason
@@ -25,6 +27,8 @@ from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
 from headwater.sim.transcript import Transcript
 
+THRESHOLD = "threshold(n)"
+"""How the operator is written that keeps back of the panes of any level."""
 LEVELS_SOMETIMES = (
     "a pane was taken by a level",
     "a coarse window was answered",
@@ -32,6 +36,7 @@ LEVELS_SOMETIMES = (
     "a coarse window is at full fidelity",
     "a coarse window was revised",
     "a coarse window was final",
+    "a coarse window lacks what a threshold keeps back",
     "deferred panes followed",
 )
 """What must have happened in a sweep. That a pane of a level was given up is counted, and so rare
@@ -75,6 +80,8 @@ class LevelCheck:
             transcript.count("a coarse window was revised")
         if envelope.final:
             transcript.count("a coarse window was final")
+        if envelope.withheld:
+            transcript.count("a coarse window lacks what a threshold keeps back")
 
     def published(self, request: WindowAnswer, bag: Bag, *, at_s: float) -> None:
         envelope, before = request.envelope, self.newest.get(request.window)
@@ -110,21 +117,31 @@ class LevelCheck:
     def _check_content(self, where: str, request: WindowAnswer, bag: Bag) -> None:
         envelope, window, born, covered = request.envelope, request.window, 0, 0
         missing = {one.site for one in envelope.missing}
-        degraded = {one.site: one for one in envelope.degraded}
+        degraded = {one.site: one for one in envelope.degraded if one.operator != THRESHOLD}
+        lacking = 0
         for ordinal in self.expected:
             site, name = self._truth.sites[ordinal], self._names[ordinal]
             of_site = site.born(self.query, window)
             born, in_it = born | of_site, bag.once & of_site
+            kept_back = self._kept_back(site, window, degraded.get(name)) & of_site & ~in_it
+            kept_back = kept_back if envelope.withheld else 0
             if name in degraded:
                 self._check_taken(where, ordinal, degraded[name])
-                lack = self._lack_at(degraded[name], site, in_it, of_site)
+                lack = self._lack_at(degraded[name], site, in_it | kept_back, of_site)
             else:
-                lack = self._lack_full(site, window, in_it, of_site)
+                lack = self._lack_full(site, window, in_it | kept_back, of_site)
+            if name not in missing and len(site.incarnations) == 1 and in_it:
+                lacking += kept_back.bit_count()
             covered += not lack or name in missing
             if lack and name not in missing:
                 raise Violation("true coverage", f"{where}: {name} is not missing, but {lack}")
         if bag.once & ~born:
             raise Violation("no strangers", f"{where}: {numbers_text(bag.once & ~born)}")
+        stated = sum(one.largest for one in envelope.withheld.columns)
+        if lacking > stated:
+            raise Violation(
+                "stated errors are true", f"{where}: lacks {lacking}, and says {stated:g}"
+            )
         if envelope.covered > covered or envelope.expected != len(self.expected):
             raise Violation(
                 "true coverage",
@@ -141,6 +158,15 @@ class LevelCheck:
             raise Violation(
                 "true levels", f"{where}: {degraded}, and it took {known} of {level.id}"
             )
+
+    def _kept_back(self, site: SiteTruth, window: int, degraded: DegradedSite | None) -> int:
+        """What the site has kept back of the panes that it is in by, which may have followed."""
+        if degraded is None:
+            fine = fine_panes(self._full, self.query, window)
+            return _union(site.kept_back(str(self._full.id), pane) for pane in fine)
+        level = str(self._level_of(degraded).id)
+        panes = (pane for first, last in degraded.panes for pane in range(first, last + 1))
+        return _union(site.kept_back(level, pane) for pane in panes)
 
     def _level_of(self, degraded: DegradedSite) -> Query:
         of = str(self._full.id)
@@ -168,6 +194,10 @@ class LevelCheck:
             if lack:
                 return f"of pane {pane} at full fidelity: {lack}"
         return ""
+
+
+def _union(found: Iterable[int]) -> int:
+    return reduce(or_, found, 0)
 
 
 class LevelWatch:

@@ -146,9 +146,11 @@ class CubeSlices:
         lacking += [(pane, pane, Reason.EXPIRED) for pane, is_dropped in there if is_dropped]
         lacking += _cut(first, last, -FOREVER, begin - 1, Reason.NOT_INSTALLED)
         lowest = max(begin, record.closed_through)
-        open_ = tuple(_within(first, last, lowest, FOREVER)) if opens else ()
+        end = FOREVER if record.end_pane is None else record.end_pane
+        lacking += _cut(first, last, end, FOREVER, Reason.NOT_INSTALLED)
+        open_ = tuple(_within(first, last, lowest, end - 1)) if opens else ()
         if not opens:
-            lacking += _cut(first, last, record.closed_through, FOREVER, Reason.NOT_CLOSED)
+            lacking += _cut(first, last, record.closed_through, end - 1, Reason.NOT_CLOSED)
         known = ranges.normal((pane, pane) for pane, _ in there)
         gone = ranges.difference(
             ranges.normal(_within(first, last, -FOREVER, kept_from - 1)), known
