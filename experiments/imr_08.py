@@ -1,11 +1,11 @@
 """iMR, figure 8: one busy worker, with a deadline that it keeps when it is idle.
 
-As in the paper, a window has twenty panes, and the worker's CPU is taken away by and by. With a mere
-time-out it reads its input in order, ever later; with shedding it leaves out panes that it can't
-make in time. What is skipped is chosen by the product (``edge/shedding``), and the pace is learned
-as there; the reading itself is simulated: polls each second, batches that cost a fixed part and a
-part for each byte, both divided by the share of the CPU that is left. With all of it, reading takes
-0.9 of the time in which input comes.
+As in the paper, a window has twenty panes, and the worker's CPU is taken away by and by. With a
+mere time-out it reads its input in order, ever later; with shedding it leaves out panes that it
+can't make in time. What is skipped is chosen by the product (``edge/shedding``), and the pace is
+learned as there; the reading itself is simulated: polls each second, batches that cost a fixed
+part and a part for each byte, both divided by the share of the CPU that is left. With all of it,
+reading takes 0.9 of the time in which input comes.
 """
 
 from __future__ import annotations

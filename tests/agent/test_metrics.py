@@ -49,6 +49,7 @@ class LoopOnly:
         self._require_owner()
         peer = SimpleNamespace(
             heartbeat_count=lambda: 7,
+            counts=dict,
             stages=lambda: {"up*": 2},
             guests=lambda: ["nyc"],
             link_capacity=lambda site: SimpleNamespace(

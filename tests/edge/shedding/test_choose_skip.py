@@ -97,3 +97,20 @@ def test_an_estimate_leans_to_what_is_newest_and_is_made_every_two_seconds() -> 
     ]
     assert heard == [None, None, 50.0, 50.0, pytest.approx(58.0)]
     assert estimate.hear(8, 70.0, read_bytes=60, left_bytes=100.0, now_s=5.0) is None
+
+
+def test_a_stretch_names_a_pane_that_an_earlier_one_touches_too() -> None:
+    pace = ReadingPace()
+    pace.took(1_000_000, 3.0)
+    found = choose_skip(
+        TIMES,
+        Ahead(polls(11, 30, byte_count=300_000), 300_000.0, 10_000_000),
+        pace,
+        PaneEstimate(),
+        pane=1,
+        is_wanted=lambda pane: pane > 1,
+        high_s=10.0,
+        now_s=35.0,
+    )
+    assert found is not None
+    assert found.first == 1, "its records may be in both"
