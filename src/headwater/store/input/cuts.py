@@ -190,9 +190,9 @@ class CutLog:
                 return []
             # What a query does not count here, since it reads it as the past or by itself, is not
             # mixed with what it counts.
-            besides = (*self.pasts_of(name).values(), *self.asides_of(name).values())
-            pasts = (one.after_cut for one in besides)
-            end = min((cut for cut in pasts if cut > after), default=CUTS_MAX)
+            besides = [one.after_cut for one in self.pasts_of(name).values()]
+            besides += [one.after_cut for one in self.asides_of(name).values()]
+            end = min((cut for cut in besides if cut > after), default=CUTS_MAX)
             rows = self._manifest.all(
                 "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful, header, spooled_bytes "
                 "FROM cuts WHERE source = ? AND cut > ? AND cut <= ? AND chunk IS NOT NULL "
