@@ -64,10 +64,11 @@ class ShapedLink:
             _run("ip", "-n", own, "addr", "add", f"{address}/24", "dev", DEVICE)
             _run("ip", "-n", own, "link", "set", DEVICE, "up")
 
-    def shape(self, name: str, *, kbit_s: int) -> None:
+    def shape(self, name: str, *, kbit_s: int, queue: str = QUEUE) -> None:
+        """Anew, too, while it carries."""
         for namespace, device in ((name, DEVICE), (HUB, name)):
-            tbf = ("tbf", "rate", f"{kbit_s}kbit", "burst", BURST, "latency", QUEUE)
-            _run("tc", "-n", self._full[namespace], "qdisc", "add", "dev", device, "root", *tbf)
+            tbf = ("tbf", "rate", f"{kbit_s}kbit", "burst", BURST, "latency", queue)
+            _run("tc", "-n", self._full[namespace], "qdisc", "replace", "dev", device, "root", *tbf)
 
     def sent_bytes(self, name: str) -> int:
         """Through the shaper, towards the others, since it was made."""

@@ -76,10 +76,11 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     order_by_columns,
     count_copies,
     split_aggregates,
+    with_measures,
 )
 """In this order: what a part is asked for comes behind the user's WHERE, the columns of an order
-replace those that were hidden, and what a partial is called goes by the names of all columns that
-are shown."""
+replace those that were hidden, what a partial is called goes by the names of all columns that are
+shown, and what is counted for an error alone is called by no name of those."""
 
 
 class Script(msgspec.Struct, frozen=True):
@@ -203,10 +204,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
         )
         if last_n:
             check_state_begin(options, stay, ends=among.ends)
-        split = rewritten(tree, part)
+        split = rewritten(tree, part, is_measured=bool(errors) or asks_to_keep_back(options))
         degradation = read_degradation(split, options, is_timed=not counted)
         split = with_determined_keys(split, degradation, stream.name)
-        split = with_measures(split) if errors or asks_to_keep_back(options) else split
         if the(tree, Grouped).sessions is not None and the(split, Split).hidden:
             calls = [call for call in the(tree, Grouped).calls if call.split.hidden]
             at = offset_of(calls[0].arguments[0]) if calls else None
@@ -305,9 +305,10 @@ def _flat(stream: StreamStatement, source: Source) -> exp.Select:
     return one_select(stream.select, [column.name for column in source.columns])
 
 
-def rewritten(tree: Node, part: Part | None) -> Node:
+def rewritten(tree: Node, part: Part | None, *, is_measured: bool = False) -> Node:
     """What one root of a stream is asked, by all rules."""
-    tree = rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, part=part))
+    asked = {"part": part, "is_measured": is_measured}
+    tree = rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, **asked))
     for rule in RULES:
         tree = rule(tree)
     return tree

@@ -19,7 +19,7 @@ from headwater.algebra.rows.coarser_groups import set_number
 from headwater.algebra.rows.columns import Partial
 from headwater.sql.tree.grouping_sets import only_in
 from headwater.sql.tree.items import Call
-from headwater.sql.tree.nodes import Node, Split, rewrite
+from headwater.sql.tree.nodes import Grouped, Node, Split, rewrite, the
 
 STEM = "records"
 """What the name of a partial begins with that is there for an error alone."""
@@ -33,8 +33,8 @@ class Measure(NamedTuple):
 
 
 def with_measures(tree: Node) -> Node:
-    """What sites count beside sketches is among the partials."""
-    return rewrite(tree, Split, _measured)
+    """What sites count beside sketches is among the partials, where an error is asked for."""
+    return rewrite(tree, Split, _measured) if the(tree, Grouped).is_measured else tree
 
 
 def measure_of(index: int, split: Split) -> Measure:

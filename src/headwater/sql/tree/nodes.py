@@ -89,6 +89,8 @@ class Grouped(msgspec.Struct, frozen=True):
     """What the user groups by beside the window, for the reference."""
     part: Part | None = None
     """Of a stream with several roots: which of the groups are asked for."""
+    is_measured: bool = False
+    """Sites may keep something back, so they count by what they see how far a column is off."""
     of_rows: bool = False
     """The user asked for rows, with no GROUP BY. Equal ones are one group here."""
     sessions: Sessions | None = None
