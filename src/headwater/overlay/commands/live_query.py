@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from headwater.algebra.pane_draw import PaneDraw
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
 from headwater.algebra.windows.sessions import Sessions
@@ -55,6 +56,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Its rows are fragments of sessions, each of which lies in its pane."""
     sends_early: bool = False
     """Updates of its panes may leave their sites before the close."""
+    draw: PaneDraw | None = None
+    """Which panes a random demand takes; None: all are."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -155,6 +158,7 @@ def open_query(
         place_columns=install.query.place_columns,
         sessions=sessions if isinstance(sessions, Sessions) else None,
         sends_early=install.settings.sends_early(install.query),
+        draw=install.query.draw,
     )
     return live, problem
 

@@ -14,6 +14,7 @@ from headwater.plan import durations, timestamps
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.statements import Option
 
+<<<<<<< HEAD
 NOT_BUILT = {
     "shed": "sites leave nothing out of what they read: what can't be read in time is read late, "
     "and revises. Ask for less with `fidelity`, or take fewer cores with `[host]` in agent.toml",
@@ -21,6 +22,9 @@ NOT_BUILT = {
     "the others; the stream of the coarsest level has all of them, at that level",
     "recover": "a site goes on after a crash where it stopped, and leaves no gap",
 }
+=======
+NOT_BUILT = {"recover": "a site goes on after a crash where it stopped, and leaves no gap"}
+>>>>>>> origin/main
 """Options that one may look for, and what happens in their place."""
 
 
