@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from pane_kit import NumbersMerger, RootDisk, SiteDisk, make_query, make_roster
 
+from headwater.agent.asking.log_questions import LogQuestions
 from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.effects import EffectRunner, NetworkShell
 from headwater.agent.input.feeder import Feeder
@@ -75,6 +76,7 @@ class Agent:
             cast(SiteStores, stores),
             cast(Feeder, None),
             cast(SiteQuestions, None),
+            cast(LogQuestions, None),
             writer=writer,
             now_s=lambda: self.now_s,
             note=lambda *_: None,

@@ -49,6 +49,7 @@ class LoopOnly:
         self._require_owner()
         peer = SimpleNamespace(
             heartbeat_count=lambda: 7,
+            counts=dict,
             stages=lambda: {"up*": 2},
             guests=lambda: ["nyc"],
             link_capacity=lambda site: SimpleNamespace(
@@ -94,6 +95,7 @@ class LoopOnly:
             unread_count=6,
             line_counts=lambda: {"weblog": (100, 7)},
             remark_counts=lambda: {"no file": 1},
+            asides=SimpleNamespace(waiting_bytes=700, given_up=2),
         )
 
     @property
@@ -165,6 +167,8 @@ def test_the_snapshot_is_taken_on_the_event_loop() -> None:
     assert 'headwater_refused_total{reason="not tls"} 2.0' in text
     assert "headwater_cube_unacked_panes 3.0" in text
     assert 'headwater_trouble{what="source weblog"} 1.0' in text
+    assert "headwater_set_aside_bytes 700.0" in text
+    assert "headwater_set_aside_given_up_total 2.0" in text
     assert 'headwater_alarms_total{kind="never cut"} 7.0' in text
     assert 'headwater_alarms_total{kind="leap"} 4.0' in text
     assert 'headwater_alarms_total{kind="not signed"} 0.0' in text

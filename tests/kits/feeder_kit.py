@@ -93,8 +93,6 @@ class Site:
             self.cube,
             SourcesConfig(data=str(self.data), declared=declared, poll_s=0.01),
             host=cast(Any, self.host),
-            now_s=time.time,
-            report=self.reports.append,
             read_from=lambda query, at_s: self.begun.append(query),
             begin_late=lambda query, at_s: None,
             offset_us=lambda query: 0,
@@ -103,7 +101,12 @@ class Site:
             future_tolerance_s=5.0,
             future_keep_s=1e6,
             poller=ThreadPoolExecutor(1),
-            **{"notice": lambda kind, text: self.notices.append((kind, text)), **options},
+            **{
+                "now_s": time.time,
+                "report": self.reports.append,
+                "notice": lambda kind, text: self.notices.append((kind, text)),
+                **options,
+            },
         )
         self.feeder.inbox.commanded = {"home": 1_000}
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 
 from headwater.sim.faults.faults import Fault, Kind
+from headwater.sim.faults.liar import LIES
 from headwater.sim.outcome import Outcome
 from headwater.sim.scenario import Scenario, draw_scenario, in_order
 from headwater.sim.world.world import World
@@ -48,6 +51,23 @@ def test_relays_that_are_short_of_memory_hold_nobody_up_for_ever() -> None:
     outcome = run(a_world(14, unanswered_bytes_max=1 << 28, pause_bytes_max=200))
     assert outcome.counts["notice: overlay paused"]
     assert outcome.counts["notice: edge paused"]
+
+
+def test_who_asks_all_to_wait_for_ever_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above them on a tree it delays panes until their window is the oldest; others refuse it."""
+    lies = {"a pause": LIES["a pause"]}
+    monkeypatch.setattr("headwater.sim.faults.liar.LIES", lies)
+    monkeypatch.setattr("headwater.sim.faults.liar.FLOOD_SHARE", 0.0)
+    scenario = draw_scenario(14)
+    tree = scenario.trees[0]
+    above = Counter(parent for _, parent in tree.parents if parent != tree.root)
+    (liar, _), *_ = above.most_common(1)
+    names = {site.ordinal: site.name for site in scenario.roster.sites}
+    lying = Fault(Kind.LIES, 20.0, 80.0, (names[liar],), 1.0)
+    outcome = run(calm(scenario, lying))
+    assert outcome.counts["a lie was told: a pause"] > 20
+    assert outcome.counts["notice: edge paused"]
+    assert outcome.counts["notice: overlay refused"]
 
 
 @pytest.mark.parametrize("at_s", [25.0, 45.0])

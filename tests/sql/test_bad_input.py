@@ -143,9 +143,8 @@ SELECTS = {
 
 OPTIONS = {
     "an option that this version has not": (
-        "shed = 'decline'", "shed", "no option `shed` in this version", "read late, and revises",
+        "recover = 'gap'", "recover", "in this version", "leaves no gap"
     ),
-    "another one": ("recover = 'gap'", "recover", "in this version", "leaves no gap"),
     "an option with a slip": ("deadlin = '1 s'", "deadlin", "no option", "did you mean `deadline`"),
     "a length of time that is none": ("deadline = 'soon'", "'soon'", "no length of time", "'10s'"),
     "an option that is there twice": (

@@ -115,6 +115,9 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How often files are looked at, beside the moments at which panes close."""
     spool_bytes_max: int = 2 << 30
     """Input that is taken and not yet committed; beyond, files wait where they are."""
+    set_aside_bytes_max: int = 512 << 20
+    """Of that, what streams with ``shed`` may have set aside, and half of it at most; beyond, the
+    oldest is given up, and its panes are declined (shed)."""
     batch_bytes_max: int = 64 << 20
     """Input of one Spark batch."""
     batch_rows_max: int = 4_000_000
@@ -134,7 +137,8 @@ class SourcesConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 "sources.catch_up_share: wanted more than 0 and at most 1, got "
                 f"{self.catch_up_share}"
             )
-        for name in ("poll_s", "batch_rows_max", "batch_s_max", "batch_wait_s_max"):
+        above_0 = ("poll_s", "batch_rows_max", "batch_s_max", "batch_wait_s_max")
+        for name in (*above_0, "set_aside_bytes_max"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"sources.{name}: wanted more than 0, got {getattr(self, name)}")
 

@@ -62,6 +62,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     clock_steps: int = 0
     alarms: Mapping[str, int] = {}
     standing: int = 0
+    set_aside: tuple[int, int] = (0, 0)
+    """Bytes that wait, and stretches that were given up."""
     early_keys: int = 0
     early_again: int = 0
     early_let_go: int = 0
@@ -174,6 +176,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         unread=runtime.feeder.unread_count,
         lines=runtime.feeder.line_counts(),
         remarks=runtime.feeder.remark_counts(),
+        set_aside=(runtime.feeder.asides.waiting_bytes, runtime.feeder.asides.given_up),
         heartbeats=runtime.node.peer.heartbeat_count(),
         stages=runtime.node.peer.stages(),
         guests=len(runtime.node.peer.guests()),
@@ -258,6 +261,13 @@ def _of_alarms(snapshot: Snapshot) -> Iterator[Metric]:
 
 def _of_lines(snapshot: Snapshot) -> Iterator[Metric]:
     """By source, since the agent reads it."""
+    waiting, given_up = snapshot.set_aside
+    yield GaugeMetricFamily(
+        "headwater_set_aside_bytes", "Input that was shed and is still to be read", value=waiting
+    )
+    yield CounterMetricFamily(
+        "headwater_set_aside_given_up", "Stretches of it that there was no room for", value=given_up
+    )
     lines = CounterMetricFamily("headwater_lines", "Lines read", labels=["source"])
     bad = CounterMetricFamily(
         "headwater_lines_malformed", "Lines that some query can't use", labels=["source"]

@@ -34,6 +34,7 @@ from headwater.agent.asking.question_ends import QuestionEnds
 from headwater.agent.asking.site_questions import SiteQuestions
 from headwater.agent.budget_book import BudgetBook
 from headwater.agent.effects import EffectRunner, NetworkShell
+from headwater.agent.input.asides import Shedding
 from headwater.agent.input.feeder import Feeder
 from headwater.agent.input.fill_places import fill_places
 from headwater.agent.input.site_shell import SiteShell
@@ -157,6 +158,11 @@ class SiteRuntime:
             unread=partial(self._tell, self.node.input_unread),
             remarked=partial(self._tell, self.node.input_remarks),
             poller=self._threads.poller,
+            shedding=Shedding(
+                lambda *what: self.node.edge.shedding.skips(*what, now_s=self.now_s()),
+                partial(self._tell, self.node.edge.shedding.hear),
+                partial(self._tell, self.node.edge.shedding.give_up),
+            ),
             filled=partial(fill_places, site=roster.site(site), query_of=stores.book.query),
         )
         self.questions = SiteQuestions(

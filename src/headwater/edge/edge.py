@@ -34,6 +34,7 @@ from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import QueryKept
 from headwater.edge.report import BatchReport
 from headwater.edge.resume import resume
+from headwater.edge.shedding.site_shedding import SiteShedding
 from headwater.edge.take_asked import Asked, take_asked
 from headwater.edge.take_report import suspend, take_past, take_report
 from headwater.plan.altered.settings_book import SettingsBook
@@ -73,6 +74,7 @@ class Edge:
         self._outbox = Outbox(config)
         self._keys = SiteKeys(config.outbox_keys_site_max)
         self._watch = ClockWatch(config.clock_tolerance_s)
+        self.shedding = SiteShedding(self._edges, self._clocks, self._to_change)
         self._due_s: float | None = None
         """The next deadline, until something changes."""
 
@@ -229,6 +231,7 @@ class Edge:
     def batch_committed(self, report: BatchReport, *, now_s: float) -> None:
         self._due_s = None
         self._clocks.setdefault(report.source, SourceClock()).hear(report, now_s=now_s)
+        self.shedding.take(report, now_s=now_s)
         batches = {batch.query: batch for batch in report.queries}
         for edge in self._of_past(report.source):
             take_past(edge, batches.get(edge.state.id), report, now_s=now_s)
@@ -323,6 +326,7 @@ class Edge:
         left, states = Room(room), [edge.state for edge in edges]
         told: list[SiteState] = []
         self._outputs += choose_levels(edges, now_s=now_s)
+        self.shedding.forget_what_is_over(now_s=now_s)
         for edge, state in zip(edges, states, strict=True):
             self._outputs += hold_back(state, now_s=now_s)
             state.book.age_fresh(now_s - edge.early.live_s())

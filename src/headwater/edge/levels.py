@@ -192,9 +192,13 @@ class Levels:
 
     def follow(self, count_max: int, *, has_room: bool) -> list[int]:
         """Deferred panes that are to be made now, the oldest first: at full fidelity those whose
-        level the root has, and at any step those that nothing stands for any more."""
+        level the root has, and at any step those that nothing stands for any more. What was set
+        aside of a pane is read first."""
         book, found = self._full.book, list[int]()
+        asides = IntervalSet((one.first, one.last) for one in self._full.record.set_aside)
         for pane in book.deferred.numbers(-FOREVER, FOREVER):
+            if pane in asides:
+                continue
             companion = self._taking(pane)
             if companion is None or (
                 has_room and not self.level and self._is_there(companion, pane)

@@ -41,6 +41,8 @@ from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outbox.pane_book import EMPTY_CLOSE
 from headwater.edge.outputs import Expire, MakeUpdates, Remember, TopAnswer, UpdatesMade, Withdrawn
 from headwater.edge.query_state import News, QueryState
+from headwater.edge.shedding.pane_estimate import PaneEstimate
+from headwater.edge.shedding.shed_panes import is_given_up, shed_within
 from headwater.plan.notice import Notice
 
 MESSAGE_CHARS_MAX = 500
@@ -73,6 +75,11 @@ class QueryEdge:
         self.degrading = Degrading(state)
         self.answering: Answering | None = None
         """Where the largest groups alone were sent, or are asked for."""
+        self.estimate = PaneEstimate()
+        """Where the site may leave out panes that it can't read in time."""
+        self._late_again: dict[int, float] = {}
+        """From which panes on lateness counts anew, and from when: as of a stretch that was set
+        aside and is over now."""
         self._retention_s = retention_s
         timing = state.query.timing
         lateness_s = retention_s if timing.lateness_s is None else timing.lateness_s
@@ -256,12 +263,14 @@ class QueryEdge:
         lowest, coarse = state.record.lowest_unclosed(), list[Range]()
         if self.levels:
             coarse = self.levels.taken_within(lowest, through - 1)
+        elif state.record.set_aside:
+            coarse = list(ranges.normal(shed_within(state, lowest, through - 1)))
         if coarse:
             state.defer(coarse, now_s=now_s)
             panes = [pane for pane in panes if pane not in state.book.deferred]
             for one in coarse:
                 filled.add(*one)
-        panes = [pane for pane in panes if pane not in state.unwanted]
+        panes = [p for p in panes if p not in state.unwanted and not is_given_up(state, p)]
         unclosed = state.owed_of(lowest, through - 1)
         self._close_runs([run for one in unclosed for run in filled.gaps(*one)], now_s=now_s)
         return panes, through
@@ -433,9 +442,9 @@ class QueryEdge:
 
     def _seal(self, clock: SourceClock, *, now_s: float) -> None:
         """A pane with rows that are in no update yet is not sealed, nor one that a reading of the
-        past may still bring rows of."""
+        past, or of what was set aside, may still bring rows of. Lateness counts from its end."""
         state, book, through = self.state, self.state.book, FOREVER
-        if state.record.past and state.record.status == RUNNING:
+        if (state.record.past or state.record.set_aside) and state.record.status == RUNNING:
             return
         late_s = self._lateness_s
         if state.record.status == RUNNING:
@@ -443,6 +452,7 @@ class QueryEdge:
         self._awaits_updates |= any(pane < through for pane in book.making)
         waiting = [*book.making, *book.late, *book.owing, *(a for a, _ in state.record.deferred)]
         waiting += self.answering.holds_up(now_s=now_s) if self.answering is not None else []
+        waiting += self._unsealed(late_s, now_s=now_s)
         through = min([through, state.record.closed_through, *waiting])
         if through <= max(state.record.sealed_through, state.record.lowest()):
             return
@@ -454,6 +464,17 @@ class QueryEdge:
             self._sealed_s = now_s
             behind = state.record.catching_up and not has_ended
             state.change(News.WORD, sealed_through=through, ended=has_ended, catching_up=behind)
+
+    def unseal_from(self, pane: int, *, now_s: float) -> None:
+        """What was set aside of panes from this one on has been read, or is given up."""
+        self._late_again = {first: s for first, s in self._late_again.items() if first < pane}
+        self._late_again[pane] = now_s
+
+    def _unsealed(self, late_s: float, *, now_s: float) -> list[int]:
+        self._late_again = {
+            pane: since_s for pane, since_s in self._late_again.items() if now_s < since_s + late_s
+        }
+        return list(self._late_again)
 
     def _sealable(self, clock: SourceClock, *, now_s: float) -> int:
         """Panes below may be sealed."""

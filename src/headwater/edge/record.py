@@ -28,6 +28,16 @@ UNDECIDED = "?"
 """For a past that the site has not begun to read: whether it is to be read is not known yet."""
 
 
+class SetAside(msgspec.Struct, frozen=True):
+    """A stretch of input that was skipped for the query, as a reading of its own."""
+
+    reading: str
+    first: int
+    last: int
+    """The panes that it may touch."""
+    bytes: int = 0
+
+
 class EdgeRecord(SiteFacts, frozen=True):
     """One query at one site: what is told of it, and what the site alone must know. Replaced as a
     whole; the newest one written counts."""
@@ -79,6 +89,11 @@ class EdgeRecord(SiteFacts, frozen=True):
     unwanted: Ranges = ()
     """Panes that no window wants any more, as the root has said: they are not made, not sent, and
     nothing is said of them. What they have stays until its retention."""
+
+    set_aside: tuple[SetAside, ...] = ()
+    """What was skipped and is still to be read."""
+    aside_heard: int = 0
+    """The highest number of a stretch that was set aside, and that this record knows of."""
 
     @property
     def is_running(self) -> bool:

@@ -29,6 +29,7 @@ from headwater.overlay.carry.absence_relay import AbsenceRelay
 from headwater.overlay.carry.ack_relay import AckRelay
 from headwater.overlay.carry.bringers import Bringers
 from headwater.overlay.carry.carrier import Carrier
+from headwater.overlay.carry.let_go import LetGo
 from headwater.overlay.carry.pause_relay import PauseRelay
 from headwater.overlay.carry.state_relay import StateRelay
 from headwater.overlay.clocks.clock_proof import ClockBounds
@@ -132,6 +133,7 @@ class Peer:
         )
         reconciliation = self._commands.reconciliation
         bringers = Bringers(keep_s=config.guest_after_s)
+        let_go = LetGo(self._router.live, beat_s=config.heartbeat_every_s)
         self._acks = AckRelay(
             here,
             paths=self._paths,
@@ -148,18 +150,20 @@ class Peer:
             log=self._commands.log,
             reconciliation=reconciliation,
             bringers=bringers,
+            let_go=let_go,
             is_over=self._acks.is_over,
             is_still=lambda query_id, now_s: self._pauses.is_still(query_id, now_s=now_s),
         )
         self._pauses = PauseRelay(
             here, router=self._router, neighbours=near, held=self._carrier.list
         )
-        self._states = StateRelay(here, router=self._router, bringers=bringers)
+        self._states = StateRelay(here, router=self._router, bringers=bringers, let_go=let_go)
         self._absences = AbsenceRelay(
             here,
             router=self._router,
             neighbours=near,
             clock_of=lambda root, now_s: self._paths.root_clock(root, now_s=now_s),
+            let_go=let_go,
         )
         self._receivers: Mapping[type[Message], Callable[..., None]] = {
             Heartbeat: self._receive_heartbeat,

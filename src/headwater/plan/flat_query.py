@@ -24,7 +24,7 @@ from headwater.plan.degrading.degradation import Degradation
 from headwater.plan.needs import Needs
 from headwater.plan.part import Part
 from headwater.plan.program import Places, Program
-from headwater.plan.query import Keep, Query, QueryId, Rounds, Sites, TimeKind, Timing
+from headwater.plan.query import Keep, Query, QueryId, Rounds, Shed, Sites, TimeKind, Timing
 from headwater.plan.questions.ask import Ask
 from headwater.plan.sources.source import COLUMNS_MAX, Columns, Options, Source
 
@@ -72,6 +72,7 @@ class FlatQuery(msgspec.Struct, frozen=True):
     companion: Companion | msgspec.UnsetType = msgspec.UNSET
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
     keep_s: Keep | msgspec.UnsetType = msgspec.UNSET
+    shed: Shed | msgspec.UnsetType = msgspec.UNSET
 
     @classmethod
     def of(cls, query: Query) -> FlatQuery:

@@ -55,6 +55,20 @@ Keep = Annotated[float, Meta(gt=0, le=KEEP_S_MAX)]
 Sites = Annotated[tuple[str, ...], Meta(max_length=SITES_MAX)]
 
 
+class Shed(StrEnum):
+    """What a site does with input of panes that it can't read in time."""
+
+    DEFER = "defer"
+    """It is set aside, and read when there is CPU to spare."""
+    DECLINE = "decline"
+    """It is given up."""
+
+    @classmethod
+    def _missing_(cls, _: object) -> Shed:
+        """What only a newer version knows loses nothing here."""
+        return cls.DEFER
+
+
 class QueryId(msgspec.Struct, frozen=True, array_like=True, order=True):
     """(name, installing site, that site's durable command counter); never the name alone."""
 
@@ -176,6 +190,10 @@ class Query(msgspec.Struct, frozen=True):
     ask: Ask | msgspec.UnsetType = msgspec.UNSET
     """Set: it is a question about the past, which ends when it is answered. Unset, and then not on
     the wire: it goes on."""
+
+    shed: Shed | msgspec.UnsetType = msgspec.UNSET
+    """Set: what becomes of input that a site can't read before the deadline. Unset, and then not on
+    the wire: it is read in its order, however late."""
 
     def __post_init__(self) -> None:
         if isinstance(self.last_n, int):
@@ -461,6 +479,14 @@ class Query(msgspec.Struct, frozen=True):
         return has_groups and is_plain and is_timed and is_flat and self.sessions is msgspec.UNSET
 
     @property
+    def sheds(self) -> Shed | None:
+        """What becomes of what can't be read in time; None: it is read in its order. Only what has
+        a deadline, and is made of records of its pane alone, can do without some panes."""
+        if not isinstance(self.shed, Shed) or shed_fault(self) is not None:
+            return None
+        return self.shed
+
+    @property
     def round_count(self) -> int:
         """Into how many rounds its panes are divided; 1: nothing leaves before the close."""
         is_bounded = self.tolerates is not None and not self.tolerates.is_by_link
@@ -520,3 +546,18 @@ class Query(msgspec.Struct, frozen=True):
     def future_tolerance_s(self, default_s: float) -> float:
         """How far ahead of the site's clock its records may be."""
         return self.program.source.future_tolerance_s(default_s)
+
+
+def shed_fault(query: Query) -> str | None:
+    """Why sites can't leave out panes of it; None: they can."""
+    faults = {
+        "records by their age": query.time is not TimeKind.EVENT,
+        "windows of numbers or rows": query.numbers is not None,
+        "a state of the last rows": query.holds_states,
+        "an input that ends": query.ends,
+        "an error, or what follows from one": query.tolerates is not None,
+        "rounds": isinstance(query.rounds, int),
+        "degrade": query.degrades is not None or query.stands_for is not None,
+        "a question": query.asked is not None,
+    }
+    return next((what for what, has in faults.items() if has), None)

@@ -2,8 +2,9 @@
 
 *Complete*: nothing more is awaited. *Enough*: what the query demands is in; that may be before the
 window's end. *Hopeless*: nothing that is missing can come in time, or too little for what is
-demanded. It was declined, or its site is absent: all parents have lost it (``Absences``). The
-window has ended, and waiting would only make the answer older. *Deadline*: its time is over.
+demanded. It was declined, or set aside for want of CPU, or its site is absent: all parents have
+lost it (``Absences``). The window has ended, and waiting would only make the answer older.
+*Deadline*: its time is over.
 
 Hopeless is looked at when there is news of the window, so the first site that closes its end has
 said so: before, others could not have closed it either; and when a parent has lost a site. Who is
@@ -79,19 +80,24 @@ class Eviction:
         boards = list(self._boards(window))
         if self._demand is None:
             expected = self._scoreboard.table.expected
-            awaited = bitset.union(expected & ~board.settled for board in boards)
+            awaited = bitset.union(
+                expected & ~board.settled & ~self._shed(board) for board in boards
+            )
             return not awaited & ~absent
         return self._is_below(self._demand, boards, absent)
 
     def _is_below(self, demand: Demand, boards: list[PaneBoard], absent: int) -> bool:
         """Whether all that may still come is too little."""
         most = measure(
-            [_possible(board, absent) for board in boards],
+            [_possible(board, absent | self._shed(board)) for board in boards],
             self._scoreboard.table.expected,
             panes_asked=demand.panes_asked(len(boards)),
             undrawn=[board.undrawn for board in boards],
         )
         return not demand.is_met_by(most)
+
+    def _shed(self, board: PaneBoard) -> int:
+        return self._scoreboard.table.shed(board.pane)
 
     def freeze(self, window: Window, *, is_restored: bool) -> None:
         """This window is final, of a query whose windows are so by having enough, and its answer is

@@ -83,6 +83,10 @@ class SiteTable:
         self.degraded = bitset.EMPTY
         """Sites that say that they give, or gave, something up."""
         self._draw = query.draw
+        self.defers_for = Reason.COARSE if query.sheds is None else Reason.SHED
+        """Why sites put panes off that they have closed."""
+        self._shedding: set[int] = set()
+        """Sites that say that they have."""
         self.free = bitset.EMPTY if query.stands_for is None else self.expected
         """Of a level: sites take a pane, or they don't."""
         demand = query.awaited_demand
@@ -118,6 +122,12 @@ class SiteTable:
         if self._draw is None:
             return bitset.EMPTY
         return self.expected & ~self._draw.sites(pane, self.expected)
+
+    def shed(self, pane: int) -> int:
+        """The sites that have said that they read it later, for want of CPU."""
+        return bitset.of(
+            one for one in self._shedding if ranges.contains(self.views[one].state.deferred, pane)
+        )
 
     def lag_s(self, own_s: float, *, awaits_all: bool) -> float:
         """By how much the wall clocks of the sites are behind the root's steady one, in the middle.
@@ -256,6 +266,10 @@ class SiteTable:
             self._unconfirmed.add(state.ordinal)
         else:
             self._unconfirmed.discard(state.ordinal)
+        if state.deferred and self.defers_for is Reason.SHED and by > 0:
+            self._shedding.add(state.ordinal)
+        else:
+            self._shedding.discard(state.ordinal)
         if state.remarks and by > 0:
             self._remarking.add(state.ordinal)
         else:

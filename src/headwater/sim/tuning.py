@@ -176,12 +176,12 @@ LITTLE_MEMORY_SHARE = 0.2
 
 
 def draw_memory(random: Random, limits: Limits) -> Limits:
-    """Drawn apart as well; at the root some ten records, or a hundred."""
+    """Drawn apart as well; at the root some ten records, or forty."""
     if random.random() >= LITTLE_MEMORY_SHARE:
         return limits
     return msgspec.structs.replace(
         limits,
-        unanswered_bytes_max=random.choice((400, 4_000)),
+        unanswered_bytes_max=random.choice((400, 1_500)),
         pause_bytes_max=random.choice((200, 128 << 20)),
     )
 

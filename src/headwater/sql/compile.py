@@ -34,6 +34,7 @@ from headwater.sql.degrade.at_level import at_level
 from headwater.sql.degrade.companions import companions_of, has_levels, with_full_ids
 from headwater.sql.degrade.determined_keys import with_determined_keys
 from headwater.sql.degrade.limits import asks_to_keep_back, tolerated
+from headwater.sql.degrade.shed_option import check_shed, read_shed
 from headwater.sql.read.answering import read_demand, read_waits
 from headwater.sql.read.error_option import read_error, read_finally, read_rounds
 from headwater.sql.read.objection import Objection
@@ -245,7 +246,9 @@ def compile_stream(stream: StreamStatement, among: StreamContext) -> list[Query]
             share=read_share(options, window, is_timed=not counted),
             keep_s=read_keep_s(options),
             degradation=degradation,
+            shed=read_shed(options),
         )
+        query = check_shed(options, query)
         program_of = partial(write_program, text=stream.text)
         queries.append(with_dealing(query, now_us=among.now_us))
         queries += companions_of(query, split, options, finally_, program_of)

@@ -23,13 +23,7 @@ from hypothesis import strategies as st
 from headwater.algebra.remainders.early_rows import Taken, left_of
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.meaning import Meaning
-from headwater.algebra.remainders.remainder import (
-    Owed,
-    Remainder,
-    Remainders,
-    merge_remainders,
-    still_owed,
-)
+from headwater.algebra.remainders.remainder import Remainder, Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.remainders.withhold import Allowance, withhold
 from headwater.root.said.withheld import StatedErrors, stated_errors
@@ -236,9 +230,9 @@ def merged(told: Iterable[Remainders]) -> Remainders:
 def owed(pieces: list[list[tuple[int, Remainders]]], sent_rest: set[int]) -> Iterator[Remainders]:
     """As relays have merged them, and as the root gives them back: whole."""
     for piece in pieces:
-        sites = frozenset(site for site, _ in piece)
+        sites = {site for site, _ in piece}
         for told in [merged(one for _, one in piece)]:
-            if told and still_owed([Owed(sites, told[0])], sent_rest=sent_rest):
+            if told and not sites <= sent_rest:
                 yield told
 
 

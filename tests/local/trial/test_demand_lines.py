@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, cast
+
 import pytest
 from query_kit import queries_in
 
-from headwater.local.trial.demand_lines import link_lines, wants_sizes
+from headwater.local.trial import demand_lines
+from headwater.local.trial.demand_lines import link_lines, wants_sizes, with_sizes
+from headwater.local.trial.results import StreamResult
 from headwater.local.trial.sent_bytes import SentBytes, SentLevel
 from headwater.plan.query import Query
+from headwater.spark.jvm.session import RunningSpark
 
+SPARK = cast(RunningSpark, object())
 SOURCE = """
 CREATE SOURCE hits (ts TIMESTAMP, url STRING) WITH (format = 'csv', path = '*.csv', time = 'ts');
 """
@@ -71,3 +78,23 @@ def test_each_level_is_told_with_what_it_would_leave() -> None:
     assert line == (
         "h: at coarsen(time, 10 s) at level 1 sites would send 60% of the bytes (h_10_seconds)"
     )
+
+
+def test_only_streams_that_ask_for_it_are_told_with_sizes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asking, other = asked("budget = '48 kbit/s'"), asked("")
+    read: list[tuple[str, Path]] = []
+
+    def measured(text: str, sites: Path, scratch: Path, spark: Any) -> list[SentBytes]:
+        assert scratch.is_dir()
+        assert spark() is SPARK
+        read.append((text, sites))
+        return [sizes(10)]
+
+    monkeypatch.setattr(demand_lines, "sent_bytes", measured)
+    results = [StreamResult(asking, ()), StreamResult(other, ())]
+    first, second = with_sizes(results, "text", tmp_path, SPARK)
+    assert read == [("text", tmp_path)]
+    assert first.sizes == sizes(10)
+    assert second.sizes is None

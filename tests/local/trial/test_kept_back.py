@@ -14,7 +14,7 @@ from query_kit import queries_in
 from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.cli.commands.try_command import _answers
-from headwater.local.trial.kept_back import KeptBack, kept_back, kept_back_lines
+from headwater.local.trial.kept_back import KeptBack, kept_back, kept_back_lines, staleness_lines
 from headwater.local.trial.try_query import try_query
 from headwater.plan.query import Query
 from headwater.spark.jvm.session import RunningSpark
@@ -73,6 +73,16 @@ def test_of_the_largest_alone_it_is_said_what_their_first_step_would_keep_back()
         "s: nothing is given up in a trial, which has no narrow link; with the largest 9 alone "
         "sites would keep back 40 of 100 rows (40%), before the root asks for what it needs"
     )
+
+
+def test_of_a_staleness_it_is_said_what_a_live_stream_would_have_for_the_way() -> None:
+    asked = text("1").replace("error = '1'", "staleness = '5 s', disorder = '1500 ms'")
+    (found,) = queries_in(asked)
+    (line,) = staleness_lines(found)
+    assert "Live, a window is answered 5 seconds after its end with what is in by then" in line
+    assert "wait 1500 milliseconds for records in disorder" in line
+    assert "leaves 2500 milliseconds for the way" in line
+    assert list(staleness_lines(queries_in(text("1"))[0])) == []
 
 
 def test_an_absolute_error_goes_by_its_number() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from headwater.algebra.panes import MICROS
@@ -9,7 +10,12 @@ from headwater.algebra.remainders.tolerance import Finally
 from headwater.errors import QueryRefused
 from headwater.local.trial.kept_back import level_lines
 from headwater.plan.altered.settings import Settings
-from headwater.plan.degrading.companion import determined_names, is_coarser, level_fault
+from headwater.plan.degrading.companion import (
+    determined_names,
+    is_coarser,
+    is_level_name,
+    level_fault,
+)
 from headwater.plan.query import Query
 from headwater.root.said.envelope import LeftOut, LeftOutGroup
 from headwater.sql.admit.admit import check_query
@@ -356,3 +362,45 @@ def test_nobody_is_shown_what_levels_go_by() -> None:
         .text()
         .endswith(": url = a.de/x: it overflows")
     )
+
+
+def shrunk(*, more: str = "", degrade: str = "coarsen(time, 5 s), shrink(users)") -> list[Query]:
+    return compile_statements(
+        "CREATE SOURCE log (url STRING, usr STRING, ts TIMESTAMP) "
+        "WITH (format = 'json', path = '*.json', time = 'ts');"
+        f"CREATE STREAM visits WITH (degrade = '{degrade}'{more}) AS SELECT url, count(*) AS n, "
+        "approx_count_distinct(usr, 0.02) AS users FROM log GROUP BY window(ts, '1 second'), url;",
+        root="a",
+        installer="a",
+        next_counter=7,
+    )
+
+
+def test_each_size_of_a_sketch_is_a_query_with_a_rule_and_a_bound_of_its_own() -> None:
+    full, *levels = shrunk()
+    assert [one.id.name for one in levels] == [
+        "visits_5_seconds",
+        "visits_5_seconds_with_smaller_users_1024",
+        "visits_5_seconds_with_smaller_users_256",
+    ]
+    assert all(is_level_name(one.id.name, "visits") for one in levels)
+    rules = [[p.merge for p in one.program.partials] for one in (full, *levels)]
+    assert rules == [["sum", f"hll_{n}"] for n in (12, 12, 10, 8)]
+    sizes = [one.bounds.columns[0].bound.size for one in (full, *levels)]
+    assert sizes == pytest.approx([0.0325, 0.0325, 0.0649, 0.13], rel=0.01)
+    assert [level_fault(full, one) for one in levels] == [None] * 3
+    for one in (full, *levels):
+        check_query(one)
+    assert "HLL_SKETCH_AGG(IF(usr IS NULL, NULL, XXHASH64(usr)), 8)" in write_site_sql(
+        question_of(levels[-1])
+    )
+    assert [is_coarser(levels[2], levels[1]), is_coarser(levels[1], levels[2])] == [True, False]
+
+
+def test_a_sketch_that_is_not_smaller_is_no_level() -> None:
+    full, _, level, _ = shrunk()
+    assert level.stands_for is not None
+    for lg_k in (3, 12, 13, 200):
+        rows = msgspec.structs.replace(level.stands_for.coarsening, lg_k=lg_k)
+        other = msgspec.structs.replace(level.stands_for, coarsening=rows)
+        assert level_fault(full, msgspec.structs.replace(level, companion=other)) is not None

@@ -113,7 +113,7 @@ def test_a_site_that_can_not_do_an_operator_declines_the_stream() -> None:
         ("threshold(hits, 1 %), threshold(hits, 2 %)", "got it twice; write one of them"),
         ("top(0, hits)", "wanted 1 to 100000 groups"),
         ("top(10, url)", "`url` is no count or sum"),
-        ("shrink(url)", "`url` is no sketch"),
+        ("shrink(url)", "wanted a column that is an approx_count_distinct"),
     ],
 )
 def test_what_a_stream_can_not_have_is_refused(asked: str, why: str) -> None:
@@ -131,6 +131,28 @@ def test_a_refusal_names_what_can_be_had() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("shown", "levels"),
+    [
+        ("approx_count_distinct(ms) AS m", (1 / 2, 1 / 4)),
+        ("hll_sketch_agg(url, 7) AS m", (1 / 2,)),
+        ("hll_sketch_agg(url, 5) AS m", None),
+        ("approx_percentile(ms, 0.5) AS m", None),
+        ("approx_count_distinct(ms) + 1 AS m", None),
+        ("count(DISTINCT ms) AS m", None),
+    ],
+)
+def test_sketches_of_distinct_values_can_be_made_smaller_and_no_others(
+    shown: str, levels: tuple[float, ...] | None
+) -> None:
+    if levels is None:
+        with pytest.raises(QueryRefused, match="other sketches are not made smaller") as refused:
+            compiled("shrink(m)", shown=shown)
+        assert "this stream can have: coarsen(time" in str(refused.value)
+        return
+    assert operators(compiled("shrink(m)", shown=shown)) == [("shrink", levels, "m")]
+
+
 def test_a_threshold_on_an_average_is_refused() -> None:
     with pytest.raises(QueryRefused, match="`mean` is no count or sum"):
         compiled("threshold(mean, 1 %)", shown="avg(ms) AS mean")
@@ -144,7 +166,7 @@ def test_a_pane_that_no_hierarchy_divides_can_not_be_coarsened() -> None:
 def test_an_operator_that_is_not_whole_yet_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(can_be_had, "WHOLE", frozenset({OperatorKind.SAMPLE}))
     with pytest.raises(QueryRefused, match="can't do that from the site to the answer") as caught:
-        compiled("shrink(hits)")
+        compiled("top(5, hits)")
     assert str(caught.value).splitlines()[0].endswith("this stream can have: sample(url, 1/16)")
 
 

@@ -12,17 +12,21 @@ for a sum that is short would look like any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.algebra.rows.arrow_rows import ArrowMerger
+from headwater.algebra.rows.arrow_rows import ArrowMerger, in_schema
+from headwater.algebra.rows.columns import Column
 from headwater.algebra.rows.types import PANE_COLUMN, summary_schema
 from headwater.algebra.sets import ranges
 from headwater.algebra.words.as_of import SiteAsOf
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.errors import HeadwaterError
+from headwater.plan.program import Program
 from headwater.plan.query import Query
 from headwater.sql.questions.subsume import CubePart
 from headwater.store.cube.asked.cube_slices import CubeSlice
@@ -59,15 +63,16 @@ class CubeAnswer:
         *,
         load: Callable[[Stretch], pa.Table | None],
         load_anew: Callable[[CubeSlice, int, int], list[pa.Table] | None],
-        mergers: tuple[ArrowMerger, ArrowMerger],
+        merger: ArrowMerger,
         compute: Callable[[str, pa.Table], pa.Table],
         check: Callable[[], None],
     ) -> None:
-        """``mergers``: the question's and the stream's; ``compute`` runs SQL over rows; ``check``
+        """``merger`` is the stream's; ``compute`` runs SQL over rows; ``check``
         raises ``OverLimit`` where the time is over."""
         self._question, self._stream, self._part, self._slice = question, stream, part, found
         self._load, self._load_anew = load, load_anew
-        self._merger, self._stream_merger = mergers
+        self._merger = ArrowMerger(_with_pane_key(question.program))
+        self._stream_merger = merger
         self._compute = compute
         self._check = check
         self._found = FoundPanes({}, [], [])
@@ -137,13 +142,12 @@ class CubeAnswer:
             return
         self._check()
         if self._part.columns is not None:
-            for pane, rows in waiting:
-                self._found.rows[pane] = self._once(self._picked(rows))
-            return
-        computed = self._compute(self._part.sql, pa.concat_tables(map(_with_pane, waiting)))
-        for pane in pc.unique(computed.column(PANE_COLUMN)).to_pylist():
-            own = computed.filter(pc.equal(computed.column(PANE_COLUMN), pane))
-            self._found.rows[pane] = self._once(own.drop_columns([PANE_COLUMN]))
+            rows = pa.concat_tables(_with_pane(pane, self._picked(own)) for pane, own in waiting)
+        else:
+            of_all = pa.concat_tables(_with_pane(pane, own) for pane, own in waiting)
+            rows = self._compute(self._part.sql, of_all)
+        if rows.num_rows:
+            self._found.rows |= dict(_by_pane(self._once(rows)))
 
     def _picked(self, rows: pa.Table) -> pa.Table:
         schema = summary_schema(self._question.program)
@@ -151,9 +155,11 @@ class CubeAnswer:
         return pa.Table.from_arrays(columns, names=schema.names).cast(schema)
 
     def _once(self, rows: pa.Table) -> pa.Table:
-        """Each group of the question once: fewer keys make fewer groups. (One table alone is handed
-        back by a merger as it is.)"""
-        return self._merger.merge([rows.slice(0, 1), rows.slice(1)]) if rows.num_rows > 1 else rows
+        """Each group of the question once in each pane, all panes at once: fewer keys make fewer
+        groups. (One table alone is handed back by a merger as it is.)"""
+        if rows.num_rows < 2:
+            return in_schema(rows, self._merger.schema)
+        return self._merger.merge([rows.slice(0, 1), rows.slice(1)])
 
 
 def panes_of(question: Query) -> range:
@@ -193,8 +199,22 @@ def as_of(found: CubeSlice, stream: Query) -> SiteAsOf:
     )
 
 
-def _with_pane(one: tuple[int, pa.Table]) -> pa.Table:
-    pane, rows = one
+def _with_pane_key(program: Program) -> Program:
+    """Its rows of several panes at once. The first rows of a pane are not those of all."""
+    keys = (Column(PANE_COLUMN, "bigint"), *program.keys)
+    return msgspec.structs.replace(program, keys=keys, first=msgspec.UNSET)
+
+
+def _by_pane(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Of a table with at least one row, under the question's own columns: the pane is the first."""
+    rows = rows.take(pc.sort_indices(rows.column(0)))
+    panes, own = rows.column(0).to_numpy(), rows.remove_column(0)
+    firsts = [0, *(np.flatnonzero(panes[1:] != panes[:-1]) + 1).tolist(), len(panes)]
+    for first, end in pairwise(firsts):
+        yield int(panes[first]), own.slice(first, end - first)
+
+
+def _with_pane(pane: int, rows: pa.Table) -> pa.Table:
     return rows.add_column(
         0, pa.field(PANE_COLUMN, pa.int64()), pa.repeat(pa.scalar(pane, pa.int64()), rows.num_rows)
     )

@@ -229,7 +229,7 @@ class SiteQuestions:
             found,
             load=self._cube.slices.load,
             load_anew=self._cube.slices.load_anew,
-            mergers=(self._book.merger(str(query.id)), self._book.merger(str(stream.id))),
+            merger=self._book.merger(str(stream.id)),
             compute=compute,
             check=check,
         )

@@ -21,6 +21,7 @@ import msgspec
 import structlog
 
 from headwater.agent.config import SourcesConfig
+from headwater.agent.input.asides import Asides, Shedding
 from headwater.agent.input.input_remarks import InputRemarks
 from headwater.agent.input.life import Followed, Leaving, Lives
 from headwater.agent.input.pasts import Pasts
@@ -37,7 +38,7 @@ from headwater.algebra.words.site_state import Unread
 from headwater.edge.report import BatchReport
 from headwater.errors import StoreBroken
 from headwater.plan.query import Query
-from headwater.plan.readings import is_past, past_reading
+from headwater.plan.readings import is_aside, is_past, past_reading, source_of
 from headwater.reading.outcome import SiteOutcome
 from headwater.spark.site.site_host import SiteHost
 from headwater.store.cube.cube import Cube
@@ -76,6 +77,7 @@ class Feeder:
         remarked: Callable[[str, tuple[Remark, ...]], None] = lambda source, remarks: None,
         poller: Executor,
         filled: Callable[[SiteOutcome], SiteOutcome] = lambda outcome: outcome,
+        shedding: Shedding | None = None,
     ) -> None:
         """``now_s`` is steady; records are fenced by ``wall_s``, the time of day.
         ``future_tolerance_s`` is for sources that don't say it themselves; records that are
@@ -83,6 +85,7 @@ class Feeder:
         somebody gets something by a source's being read, if it was read through that. ``notice``
         is told (kind, text) of what people should see, ``unread`` (source, what) after each poll of
         what it does not read, ``remarked`` (source, remarks) of what is to be said of its input.
+        ``shedding``: what the edge says of skipping input, and is told; None: it is never skipped.
         ``filled`` puts into a batch's rows what only the site can say, in Spark's threads."""
         self.site = site
         self._lives = Lives(cube.cuts)
@@ -111,6 +114,16 @@ class Feeder:
             read_past=read_past,
             failed=self._have_patience,
         )
+        self.asides = Asides(
+            site,
+            self._lives,
+            cube,
+            shedding,
+            now_s=now_s,
+            bytes_max=config.set_aside_bytes_max,
+            notice=notice,
+            woken=lambda: self._wake.set(),
+        )
         self._turn = asyncio.Lock()
         """Held by whoever opens, polls or forgets: ``install`` and ``run`` do."""
         self._is_open = True
@@ -120,6 +133,7 @@ class Feeder:
             site,
             self._lives,
             self._pasts,
+            self.asides,
             cube,
             self._inputs,
             now_s=now_s,
@@ -164,6 +178,7 @@ class Feeder:
             followed.shows_values = self._sources.is_free(source)
             self._lives.add(followed)
         self._pasts.install(query, followed, is_new=is_new)
+        self.asides.install(query, followed)
         followed.queries = {**followed.queries, id_: query}
         followed.new_queries.add(id_)
         followed.poll = None  # its report is news to this query, also where nothing is left to read
@@ -261,6 +276,7 @@ class Feeder:
             self._host.serve(self.site, self.inbox)
             self._has_news = False
         self._pasts.end()
+        self.asides.end()
         for key in list(self._leaving):
             await self._forget(key)
         for followed in list(self.followed.values()):
@@ -347,6 +363,8 @@ class Feeder:
         if poll.report is not None:
             self._tell(followed, poll.report)
         self._find_due(followed)
+        followed.shed_plan.polled(poll.started_s, poll.bytes)
+        self.asides.plan(followed)
         if begins and not poll.is_clean:
             followed.poll = None  # the next one is due
 
@@ -436,9 +454,11 @@ class Feeder:
         """On the event loop, which may have withdrawn the source since."""
         if not self._lives.is_current(followed) or not self._is_open:
             return
-        followed.line_count += outcome.lines
-        followed.record_count += outcome.records
-        followed.unparsed_count += report.unparsed
+        source = self.followed.get(source_of(followed.source.name), followed)
+        counted = source if is_aside(followed.source.name) else followed
+        counted.line_count += outcome.lines
+        counted.record_count += outcome.records
+        counted.unparsed_count += report.unparsed
         followed.fenced_count += report.fenced
         followed.refused_count += report.refused
         for kind, text in followed.repeated_hour.reached(report.high_time_us):
@@ -452,6 +472,7 @@ class Feeder:
         followed.new_queries.difference_update(batch.query for batch in report.queries)
         self._tell(followed, report)
         self._find_due(followed)
+        self.asides.plan(followed)
         self._wake.set()  # the next poll may be due earlier now
 
     def _note_malformed(self, followed: Followed, kinds: Sequence[Malformed]) -> None:
@@ -524,7 +545,8 @@ class Feeder:
 
     def line_counts(self) -> dict[str, tuple[int, int]]:
         """By source: lines read, and those that some query can't use."""
-        return {name: (one.line_count, one.unparsed_count) for name, one in self.followed.items()}
+        read = ((name, one) for name, one in self.followed.items() if not is_aside(name))
+        return {name: (one.line_count, one.unparsed_count) for name, one in read}
 
     def remark_counts(self) -> Counter[str]:
         """By kind: sources of which that is to be said."""

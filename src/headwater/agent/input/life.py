@@ -16,6 +16,7 @@ import msgspec
 from headwater.agent.input.input_remarks import InputRemarks
 from headwater.agent.input.poll_log import PollLog
 from headwater.agent.input.repeated_hour import RepeatedHour
+from headwater.agent.input.shed_plan import ShedPlan
 from headwater.agent.input.source_inputs import SourceInput
 from headwater.agent.patience import Patience
 from headwater.algebra.far_times import DUE_NOW_S, NEVER_DUE_S
@@ -92,6 +93,8 @@ class Followed:
     has_ended: bool = False
     awaiting_past: set[str] = field(default_factory=set)
     """Of a live reading: queries whose past has not begun to be read. No batch is for them yet."""
+    shed_plan: ShedPlan = field(default_factory=ShedPlan)
+    """Of a live reading: how fast it is read, and what is skipped of it."""
     is_settled: set[str] = field(default_factory=set)
     """Of a past: queries of which it is written that they await it."""
 

@@ -20,7 +20,7 @@ from headwater.algebra.words.remark import Remark, RemarkKind
 from headwater.edge.record import UNDECIDED
 from headwater.errors import StoreBroken
 from headwater.plan.query import Query
-from headwater.plan.readings import is_past, past_reading, source_of
+from headwater.plan.readings import is_aside, is_past, past_reading, source_of
 from headwater.plan.sources.source import Source
 from headwater.store.cube.cube import Cube
 from headwater.store.follow.directories import Reach
@@ -161,7 +161,7 @@ class Pasts:
         """Leave those of which it is written that nobody awaits them any more, once the live
         reading has come to where they began: what it read before is not for their queries."""
         for key, past in list(self._lives.followed.items()):
-            if not is_past(key):
+            if not is_past(key) or is_aside(key):
                 continue
             written = {id_: self._cube.past_of(id_) for id_ in past.queries}
             past.is_settled |= {id_ for id_, one in written.items() if one == key}

@@ -16,6 +16,7 @@ from itertools import count
 import msgspec
 import structlog
 
+from headwater.agent.input.asides import Asides
 from headwater.agent.input.life import Epoch, Followed, Lives
 from headwater.agent.input.pasts import Pasts
 from headwater.agent.input.source_inputs import SourceInputs
@@ -23,7 +24,7 @@ from headwater.edge.batches.batch_times import Waiting
 from headwater.edge.report import BatchReport
 from headwater.errors import EpochOver, StoreBroken
 from headwater.plan.query import Query
-from headwater.plan.readings import is_past
+from headwater.plan.readings import is_aside, is_past
 from headwater.plan.sources.source import Source
 from headwater.reading.chunk import Chunk
 from headwater.reading.outcome import Batch, SiteOutcome
@@ -46,6 +47,7 @@ class SiteInbox:
         site: str,
         lives: Lives,
         pasts: Pasts,
+        asides: Asides,
         cube: Cube,
         inputs: SourceInputs,
         *,
@@ -64,6 +66,7 @@ class SiteInbox:
         self._site = site
         self._lives = lives
         self._pasts = pasts
+        self._asides = asides
         self._cube = cube
         self._inputs = inputs
         self._now_s = now_s
@@ -77,16 +80,19 @@ class SiteInbox:
         self._woken = woken
         self._loop = asyncio.get_running_loop()
         self._epochs = count(1)
+        self._begun: dict[str, tuple[float, tuple[tuple[int, int], ...]]] = {}
+        """By source: when its batch began, and the cuts and bytes that it may have."""
         self.commanded: Mapping[str, int] = {}
         """By installer: all its commands up to this number have been done here."""
 
     def sources(self) -> list[Source]:
         """Those of files of which all statements are installed, or refused, or removed again."""
-        heard = self.commanded
+        heard, offered = self.commanded, self._asides.offered()
         return [
             one.source
-            for one in self._lives.followed.values()
+            for name, one in self._lives.followed.items()
             if one.input is not None
+            and (name in offered or not is_aside(name))
             and all(heard.get(installer, 0) >= last for installer, last in one.units)
         ]
 
@@ -94,11 +100,16 @@ class SiteInbox:
         return any(query_id in followed.queries for followed in self._lives.followed.values())
 
     def reads(self, source: str, query_id: str, *, first_cut: int) -> bool:
-        """The past of a late query, and of the live cuts those after it."""
+        """The past of a late query, and of the live cuts those after it; what was set aside for the
+        query, and of the live cuts the others."""
         followed = self._lives.followed.get(source)
         if followed is None or query_id not in followed.queries:
             return False
-        return is_past(source) or self._pasts.reads(query_id, followed, first_cut=first_cut)
+        if is_aside(source):
+            return self._asides.reads(source, query_id)
+        is_live = self._asides.is_read(query_id, source, first_cut=first_cut)
+        is_after = is_live and self._pasts.reads(query_id, followed, first_cut=first_cut)
+        return is_past(source) or is_after
 
     def wants_first(self, source: str) -> bool:
         past = self._cube.cuts.state(source).past
@@ -129,8 +140,14 @@ class SiteInbox:
         return is_ending or is_filling or not state.is_clean or bool(followed.new_queries)
 
     def pending(self, source: str, *, after_cut: int | None, bytes_max: int) -> list[Chunk]:
-        self._opened(source)
-        return self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
+        """No batch of the source is under way here when this is asked: before one is offered, and
+        when it begins. So this is when input is set aside, if it is to be."""
+        followed = self._opened(source)
+        with self._inputs.commits:
+            self._asides.apply(followed)
+        found = self._cube.cuts.pending(source, after_cut=after_cut, bytes_max=bytes_max)
+        self._begun[source] = self._now_s(), tuple((one.cut, one.bytes) for one in found)
+        return found
 
     def fence(self, source: str) -> Fence:
         """A finite input has none: nothing of it closes by a clock."""
@@ -201,8 +218,14 @@ class SiteInbox:
         with self._inputs.commits:
             followed, in_cube = self._of_epoch(batch.source, batch.epoch)
 
+            begun_s, chunks = self._begun.get(batch.source, (self._now_s(), ()))
+            took_s = self._now_s() - begun_s
+            byte_count = sum(count for cut, count in chunks if cut <= batch.through_cut)
+
             def told(report: BatchReport) -> None:
                 with contextlib.suppress(RuntimeError):  # the loop has ended
+                    took = followed.shed_plan.took
+                    self._loop.call_soon_threadsafe(took, byte_count, took_s)
                     tell = self._tell_committed
                     self._loop.call_soon_threadsafe(tell, followed, report, outcome)
 

@@ -19,6 +19,7 @@ from typing import TypeVar
 from headwater.agent.threads import done_by
 from headwater.plan.query import Query
 from headwater.reading.form import form_of
+from headwater.store.aside.aside_input import AsideInput
 from headwater.store.follow.directories import Reach
 from headwater.store.follow.follow import LogFollower
 from headwater.store.follow.listing import Closed, Glob
@@ -28,7 +29,7 @@ from headwater.store.input.finite import FiniteInput
 from headwater.store.input.whole_files import WholeFiles
 from headwater.store.past.past_input import PastInput
 
-SourceInput = LogFollower | FiniteInput | WholeFiles | PastInput
+SourceInput = LogFollower | FiniteInput | WholeFiles | PastInput | AsideInput
 T = TypeVar("T")
 
 

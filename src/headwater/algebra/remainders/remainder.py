@@ -32,8 +32,8 @@ value*: each R is within the bound, so the worst is; *extremes*: so is each L.
 **Late records and repairs.** A late update brings all of its records, so what is withheld stays
 what it was, and totals and values that the bound is relative to only grow. Once a site has sent
 its rest, what it withheld is in. A merged piece can't be taken apart: its remainder counts until
-every site of the piece has sent its rest (``still_owed``), or has sealed the pane with nothing left
-to send. It is then too large for a while, never too small.
+every site of the piece has sent its rest, or has sealed the pane with nothing left to send
+(``PaneBoard.kept_back``). It is then too large for a while, never too small.
 
 **Totals over all keys are exact** where columns add: what is in plus the total withheld. (Not of
 maxima and distinct counts, which have no total.)
@@ -43,7 +43,6 @@ Laws: merge is associative and commutative, ``NOTHING_WITHHELD`` is neutral.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
 from itertools import zip_longest
 from math import isfinite
 from operator import add
@@ -52,8 +51,6 @@ from sys import float_info
 import msgspec
 
 from headwater.algebra.bounds import NUMBER_MAX, Number
-from headwater.algebra.remainders.error_bound import ErrorBound, ErrorForm
-from headwater.algebra.remainders.withholding import Withholding
 from headwater.errors import WireError
 
 SHARE_MAX = 1.0 + 1e-6
@@ -130,44 +127,3 @@ def merge_remainders(one: Remainders, other: Remainders) -> Remainders:
         return one or other
     pairs = zip_longest(one, other, fillvalue=NOTHING_WITHHELD)
     return tuple(mine.merged(yours) for mine, yours in pairs)
-
-
-class Adding(msgspec.Struct, frozen=True):
-    """How the remainders of one column become one."""
-
-    bound: ErrorBound
-    rule: Withholding
-
-    def merge(self, remainders: Iterable[Remainder]) -> Remainder:
-        parts = [NOTHING_WITHHELD, *remainders]
-        is_added = self.rule.adds and self.bound.form is not ErrorForm.VALUE
-        return Remainder(
-            largest=(sum if is_added else max)(one.largest for one in parts),
-            total=sum(one.total for one in parts),
-            keys=sum(one.keys for one in parts),
-        )
-
-    def reached(self, remainder: Remainder, *, total_in: float) -> float:
-        """The bound that an answer states, in the terms in which it was asked; ``total_in`` is the
-        column's total over what is in the answer."""
-        if self.bound.form is not ErrorForm.TOTAL or not remainder:
-            return remainder.largest
-        total = total_in + remainder.total
-        return remainder.largest / total if total > 0.0 else float("inf")
-
-    def is_kept(self, remainder: Remainder, *, total_in: float) -> bool:
-        """Whether what was asked is reached; to rounding."""
-        return self.reached(remainder, total_in=total_in) <= self.bound.size * (1.0 + 1e-9)
-
-
-class Owed(msgspec.Struct, frozen=True):
-    """A remainder and the sites of the piece in which it came."""
-
-    sites: frozenset[int]
-    remainder: Remainder
-
-
-def still_owed(pieces: Iterable[Owed], *, sent_rest: Set[int]) -> list[Remainder]:
-    """Remainders that count. A bound is given back whole: when every site of its piece has sent its
-    rest."""
-    return [piece.remainder for piece in pieces if not piece.sites <= sent_rest]

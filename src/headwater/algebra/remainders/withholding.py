@@ -114,12 +114,3 @@ def allowed(
             "a minimum or maximum has no total"
         )
     return bound.size * max(total, 0.0)
-
-
-def average_error(records_share: float, *, smallest: float, largest: float) -> float:
-    """How far an average may be off, if at most this share of each key's records is withheld.
-
-    >>> average_error(0.05, smallest=10.0, largest=30.0)
-    1.0
-    """
-    return records_share * (largest - smallest)

@@ -2,5 +2,5 @@
 
 Open ``sliding_window`` first; ``coarsening`` is what the rows of a level are.
 
-It may touch what ``algebra`` may, and of the rooms beside it ``rows``.
+It may touch what ``algebra`` may, and of the rooms beside it ``aggregates`` and ``rows``.
 """

@@ -84,7 +84,7 @@ def try_files(
     from headwater.cli.show.reading_report import reading_report
     from headwater.local.free_memory import checked_heap, heap_for_a_run
     from headwater.local.trial.demand_lines import demand_lines, link_lines
-    from headwater.local.trial.kept_back import kept_back_lines, level_lines
+    from headwater.local.trial.kept_back import kept_back_lines, level_lines, staleness_lines
 
     log_warnings_only()
     form = _form(output, out)
@@ -122,6 +122,7 @@ def try_files(
         for line in (
             *demand_lines(result.query),
             *level_lines(result.query),
+            *staleness_lines(result.query),
             *link_lines(result.query, result.sizes),
         ):
             say(line)

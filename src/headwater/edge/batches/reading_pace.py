@@ -12,6 +12,7 @@ slowness of small batches counts as theirs, and only that of large ones as their
 from __future__ import annotations
 
 from collections import deque
+from math import ceil
 
 BATCHES_MAX = 16
 """What is learned from."""
@@ -28,8 +29,9 @@ S_PER_MB_MIN = 0.001
 class ReadingPace:
     """Told of each batch; asked before the next one."""
 
-    def __init__(self) -> None:
-        self._batches: deque[tuple[float, float]] = deque(maxlen=BATCHES_MAX)
+    def __init__(self, batches_max: int = BATCHES_MAX) -> None:
+        """``batches_max``: how many of the newest batches it goes by."""
+        self._batches: deque[tuple[float, float]] = deque(maxlen=batches_max)
         self._batch_s, self._s_per_mb = USUAL_BATCH_S, USUAL_S_PER_MB
 
     def took(self, byte_count: int, took_s: float) -> None:
@@ -46,6 +48,13 @@ class ReadingPace:
     def reading_s(self, byte_count: int) -> float:
         """How much longer a batch takes for having so many bytes."""
         return self._s_per_mb * byte_count / 1e6
+
+    def batches_s(self, byte_count: int) -> float:
+        """How long it takes in batches that are no larger than the largest of the newest ones: in
+        these the two parts add up to what was measured, however they were told apart."""
+        largest = max((mb for mb, _ in self._batches), default=0.0)
+        count = 1 if largest <= 0.0 else max(1, ceil(byte_count / 1e6 / largest))
+        return count * self._batch_s + self.reading_s(byte_count)
 
     def batch_s(self, byte_count: int) -> float:
         """How long a batch of so many bytes takes."""

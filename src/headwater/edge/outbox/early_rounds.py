@@ -157,7 +157,7 @@ class EarlyRounds:
             self._tell_flush(plan.tolerance, book.key_count * book.row_bytes())
             past = self._past_of(plan)
             before = past.key_count
-            book.end(totals_sent=np.zeros(plan.column_count))
+            book.end()
             self._keys.pasts.came(past, past.key_count - before)
         self._forget()
 

@@ -363,6 +363,8 @@ class Demo:
         for writer in self._writers.values():
             writer.advance(time.time())
             writer.close()
+        if self._line.is_narrow:  # by somebody at the keyboard: else the rest would not follow
+            await self._set_line(is_narrow=False)
         self._narrow.logs_end(time.time())
         self._event(EventKind.INFO, "the logs end")
         self._phase = "the logs have ended; answers become final"

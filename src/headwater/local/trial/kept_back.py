@@ -18,8 +18,11 @@ from headwater.algebra.remainders.remainder import Remainders, merge_remainders
 from headwater.algebra.remainders.tolerance import Tolerance
 from headwater.algebra.remainders.withhold import Rehearsed
 from headwater.plan.degrading.degradation import LEVEL_KINDS
+from headwater.plan.durations import duration_text
 from headwater.plan.query import Query
 from headwater.root.said.withheld import OF_RECORDS, StatedError, stated_errors
+from headwater.sql.alter import written_options
+from headwater.sql.read.answering import LOOK_S
 
 
 class WorstColumn(msgspec.Struct, frozen=True):
@@ -118,6 +121,25 @@ def level_lines(query: Query) -> Iterator[str]:
         f"{query.id.name}: nothing is given up in a trial, which has no narrow link; on one, sites "
         f"would go from level to level, each answered in a stream beside this one: {texts}"
     )
+
+
+def staleness_lines(query: Query) -> Iterator[str]:
+    """Of a staleness, which no answer of a trial goes by."""
+    if not any(name == "staleness" for name, _ in written_options(query.program.text)):
+        return
+    timing = query.timing
+    left_s = timing.deadline_s - timing.disorder_s - LOOK_S
+    yield (
+        f"{query.id.name}: a trial waits until all is in. Live, a window is answered "
+        f"{_seconds(timing.deadline_s)} after its end with what is in by then: sites wait "
+        f"{_seconds(timing.disorder_s)} for records in disorder and look for them every "
+        f"{_seconds(LOOK_S)}, which leaves {_seconds(left_s)} for the way; what takes longer "
+        "leaves early, as far as it is done, or follows"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return duration_text(round(seconds * 1_000) * 1_000)
 
 
 def asked_text(tolerance: Tolerance) -> str:

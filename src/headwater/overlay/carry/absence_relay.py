@@ -17,6 +17,7 @@ import msgspec
 from headwater.algebra.budget import Budget
 from headwater.algebra.route import START, Route
 from headwater.algebra.words.absence import LOST_MAX, Absence
+from headwater.overlay.carry.let_go import LetGo
 from headwater.overlay.clocks.root_clock import RootClock
 from headwater.overlay.commands.live_query import LiveQuery
 from headwater.overlay.here import Here
@@ -48,8 +49,10 @@ class AbsenceRelay:
         router: Router,
         neighbours: Near,
         clock_of: Callable[[str, float], RootClock | None],
+        let_go: LetGo,
     ) -> None:
         """``clock_of``: what is known of a root's clock, at this time on ours."""
+        self._let_go = let_go
         self._here = here
         self._config = here.config
         self._tray = here.tray
@@ -151,6 +154,7 @@ class AbsenceRelay:
         return tuple(sorted(ordinal_of[site] for site in sites)[:LOST_MAX])
 
     def _hand_on(self, absence: Absence, route: Route, *, now_s: float) -> None:
+        self._let_go.hear_absence(absence, now_s=now_s)
         query = self._router.live.get(absence.query)
         if query is not None and query.is_root:
             self._tray.put(AbsenceDelivered(absence))

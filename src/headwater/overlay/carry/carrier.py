@@ -17,6 +17,7 @@ from headwater.algebra.capacity.way_capacity import BUDGET, UNKNOWN, WayCapacity
 from headwater.algebra.route import Route
 from headwater.algebra.summary import Lane, Summary
 from headwater.overlay.carry.bringers import Bringers
+from headwater.overlay.carry.let_go import LetGo
 from headwater.overlay.carry.packing import Packing
 from headwater.overlay.carry.summary_entry import rows_bytes
 from headwater.overlay.carry.thinning import Thinning
@@ -48,6 +49,7 @@ class Carrier:
         log: CommandLog,
         reconciliation: Reconciliation,
         bringers: Bringers,
+        let_go: LetGo,
         is_over: Callable[[str, int, int], bool] = lambda query_id, first, last: False,
         is_still: Callable[[str, float], bool] = lambda query_id, now_s: False,
     ) -> None:
@@ -68,10 +70,16 @@ class Carrier:
         """How often summaries left by each stage of the policy."""
         self._capacities: dict[str, WayCapacity] = {}
         """Of the ways of queries that are live, as they were known last."""
-        thinning = Thinning(self._waits_s, here.tray, worth_s=here.config.thin_worth_s)
         self.list = TimeSpaceList(
-            here.config, router, here.tray, self._died, self._is_behind, thinning=thinning
+            here.config,
+            router,
+            here.tray,
+            self._died,
+            self._is_behind,
+            lambda query_id, pane, now_s: let_go.of(query_id, pane, now_s=now_s),
+            Thinning(self._waits_s, here.tray, worth_s=here.config.thin_worth_s),
         )
+        self._let_go = let_go
         self.packing = Packing()
 
     def originate(self, summary: Summary, *, now_s: float) -> None:
@@ -109,6 +117,7 @@ class Carrier:
 
     def discard_query(self, query_id: str) -> None:
         self.list.discard_query(query_id)
+        self._let_go.discard_query(query_id)
         self._capacities.pop(query_id, None)
 
     def tick(self, *, now_s: float) -> None:
@@ -190,6 +199,7 @@ class Carrier:
         if query is not None and sender != self._site:
             tree, sites = summary.route.tree, summary.coverage.sites
             self._bringers.came(query.id, tree, sender, sites, now_s=now_s)
+            self._let_go.heard(query.id, sites, now_s=now_s)
         if now_s - birth_s > self._config.summary_life_s:
             self._note("expired", summary, sender, "too old", now_s=now_s)
         elif query is None:

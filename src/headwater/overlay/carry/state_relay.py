@@ -9,6 +9,7 @@ from headwater.algebra.route import START, Route
 from headwater.algebra.sets import bitset
 from headwater.algebra.words.site_state import SiteState
 from headwater.overlay.carry.bringers import Bringers
+from headwater.overlay.carry.let_go import LetGo
 from headwater.overlay.carry.state_batch import StateBatch
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
@@ -19,7 +20,8 @@ from headwater.overlay.ways.router import ASTRAY_MAX, Router
 
 
 class StateRelay:
-    def __init__(self, here: Here, *, router: Router, bringers: Bringers) -> None:
+    def __init__(self, here: Here, *, router: Router, bringers: Bringers, let_go: LetGo) -> None:
+        self._let_go = let_go
         self.batch = StateBatch(states_max=here.config.states_max)
         self._here = here
         self._config = here.config
@@ -31,6 +33,7 @@ class StateRelay:
     def report(self, states: Iterable[SiteState], *, now_s: float) -> None:
         """This site's own word."""
         signed = [self._here.signatures.sign_state(state) for state in states]
+        self._let_go.hear_states(signed)
         self._accept(signed, START, now_s=now_s)
 
     def receive(self, link: Link, message: StatesMessage, *, now_s: float) -> None:
@@ -41,6 +44,7 @@ class StateRelay:
         for query_id in {state.query for state in passed}:
             sites = bitset.of(state.ordinal for state in passed if state.query == query_id)
             self._bringers.came(query_id, route.tree, sender, sites, now_s=now_s)
+        self._let_go.hear_states(passed)
         query_id = message.states[0].query if message.states else ""
         route = self._router.route_of(query_id, route, message.plan_version)
         self._accept(passed, route, now_s=now_s)

@@ -99,13 +99,19 @@ class SummaryEntry:
         other.size_bytes, other.birth_s, other.is_due = self.size_bytes, self.birth_s, self.is_due
         return other
 
-    @property
-    def is_complete(self) -> bool:
-        """Nobody of this peer's subtree is missing; without a place nobody is waited for."""
+    def is_complete(self, let_go: int) -> bool:
+        """Nobody of this peer's subtree is missing but whom nobody waits for; without a place
+        nobody is waited for at all."""
         place = None
         if self.query is not None:
             place = self.query.place_on(self.key[3], self.route.tree)
-        return place is None or not place.awaited & ~self.sites
+        if place is None or self.query is None:
+            return True
+        awaited = place.awaited & ~(self.sites | let_go)
+        draw = self.query.draw
+        if draw is not None and draw.is_apart and awaited and self.interval_last is None:
+            awaited &= draw.sites(self.first, place.awaited)
+        return not awaited
 
     def compact(self) -> None:
         """All parts as one. Raises whatever the rows raise, and then nothing has changed."""

@@ -68,10 +68,12 @@ class TimeSpaceList:
         tray: Tray,
         on_died: Callable[[str, float], None] = lambda site, now_s: None,
         is_behind: Callable[[float], bool] = lambda now_s: False,
+        let_go: Callable[[str, int, float], int] = lambda query_id, pane, now_s: 0,
         thinning: Thinning | None = None,
     ) -> None:
         """``on_died`` hears of whatever has waited for the link to a site until it was too old;
-        ``is_behind``: this peer is short of CPU."""
+        ``is_behind``: this peer is short of CPU; ``let_go``: sites that nobody waits for."""
+        self._let_go_of = let_go
         self._is_behind = is_behind
         self._on_died, self._thinning = on_died, thinning
         self.size_bytes = 0
@@ -143,13 +145,17 @@ class TimeSpaceList:
         """A summary of so many bytes was added."""
         left: Leaving = []
         self.size_bytes += size_bytes
-        if hold_until_s <= now_s or entry.is_complete:
+        if hold_until_s <= now_s or entry.is_complete(self._unawaited(entry, now_s)):
             left = self._let_go(entry, now_s=now_s)
         elif len(entry.parts) == 1:
             self._set_timer(entry, hold_until_s)
         if len(entry.parts) >= self._config.parts_max and entry.may_merge and not entry.is_gone:
             self._compact(entry, now_s)
         return left
+
+    def _unawaited(self, entry: SummaryEntry, now_s: float) -> int:
+        first, last = (self._let_go_of(entry.key[0], p, now_s) for p in (entry.first, entry.last))
+        return first & last
 
     def tick(self, *, now_s: float) -> Iterator[tuple[Hop, Summary]]:
         """Entries whose hold is over leave; those whose life is over are dropped. One by one: what

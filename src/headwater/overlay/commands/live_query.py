@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from headwater.algebra.pane_draw import PaneDraw
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.tolerance import Threshold, Tolerance
@@ -86,6 +87,8 @@ class LiveQuery(msgspec.Struct, frozen=True):
     """Updates of its panes may leave their sites before the close."""
     thinned_by: ThinnedBy | None = None
     """None: all that was merged is sent."""
+    draw: PaneDraw | None = None
+    """Which panes a random demand takes; None: all are."""
 
     @property
     def tree_set(self) -> TreeSet:
@@ -189,6 +192,7 @@ def open_query(
         sessions=sessions if isinstance(sessions, Sessions) else None,
         sends_early=install.settings.sends_early(install.query),
         thinned_by=_thinned_by(install),
+        draw=install.query.draw,
     )
     return live, problem
 

@@ -39,8 +39,8 @@ LEVELS_MAX = 8
 """Companions of one query: each is a query at every site, if an idle one."""
 COARSEN_TIME = "coarsen(time)"
 _LEVEL = re.compile(
-    r"\d+_(second|minute|hour|day)s?(_(by_coarser|sample_of)_.+)?"
-    r"|(by_coarser|sample_of)_.+",
+    r"\d+_(second|minute|hour|day)s?(_(by_coarser|sample_of|with_smaller)_.+)?"
+    r"|(by_coarser|sample_of|with_smaller)_.+",
     re.ASCII,
 )
 """What stands behind the name of a stream in those of its levels."""
@@ -103,9 +103,12 @@ class Companion(msgspec.Struct, frozen=True):
         return f"{self.operator} to {self.text}"
 
 
-def level_name(stream: str, *, length: str = "", key: str = "", sample: str = "") -> str:
-    """By how long its panes are, the key that is coarser, and of which key it has a sample (``url
-    1 in 4``), each where it is any other than the stream's.
+def level_name(
+    stream: str, *, length: str = "", key: str = "", sample: str = "", sketch: str = ""
+) -> str:
+    """By how long its panes are, the key that is coarser, of which key it has a sample (``url
+    1 in 4``), and which sketch is how small (``users 256``), each where it is any other than the
+    stream's.
 
     >>> level_name("hits", length="5 seconds"), level_name("hits", key="url")
     ('hits_5_seconds', 'hits_by_coarser_url')
@@ -113,6 +116,7 @@ def level_name(stream: str, *, length: str = "", key: str = "", sample: str = ""
     'hits_5_seconds_sample_of_url_1_in_4'
     """
     words = [stream, length, key and f"by_coarser_{key}", sample and f"sample_of_{sample}"]
+    words.append(sketch and f"with_smaller_{sketch}")
     return re.sub(r"\W", "_", "_".join(filter(None, words)), flags=re.ASCII)
 
 
@@ -163,8 +167,8 @@ def level_fault(full: Query, companion: Query) -> str | None:
     ):
         return f"{companion.id} and {full.id} have other sites, or another root"
     made, of = companion.program, full.program
-    keys = rows.keys(of.keys)
-    if (made.keys, made.partials, made.source) != (keys, of.partials, of.source):
+    keys, partials = rows.keys(of.keys), rows.partials(of.partials)
+    if (made.keys, made.partials, made.source) != (keys, partials, of.source):
         return f"{companion.id} and {full.id} have other columns, or another source"
     return None
 

@@ -61,7 +61,12 @@ class OperatorKind(StrEnum):
         return self in (OperatorKind.SAMPLE, OperatorKind.SHRINK)
 
 
-LEVEL_KINDS = (OperatorKind.COARSEN_TIME, OperatorKind.COARSEN_KEY, OperatorKind.SAMPLE)
+LEVEL_KINDS = (
+    OperatorKind.COARSEN_TIME,
+    OperatorKind.COARSEN_KEY,
+    OperatorKind.SAMPLE,
+    OperatorKind.SHRINK,
+)
 """Of which each level is a query of its own, a companion."""
 
 

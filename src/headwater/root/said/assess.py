@@ -330,7 +330,7 @@ def causes_of(
         elif view is None:
             yield ordinal, PaneState.UNKNOWN, "no word from this site yet"
         elif ranges.contains(view.state.deferred, board.pane):
-            yield ordinal, PaneState.DEFERRED, str(Reason.COARSE)
+            yield ordinal, PaneState.DEFERRED, str(table.defers_for)
         elif _is_paused(view, board.pane):
             yield ordinal, PaneState.DEFERRED, str(Reason.PAUSED)
         elif view.state.catching_up:

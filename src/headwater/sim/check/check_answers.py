@@ -18,7 +18,7 @@ from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.check.truth import Truth
 from headwater.sim.outcome import Violation
 from headwater.sim.records.bag import Bag, numbers_text
-from headwater.sim.records.bag_keys import counts_of
+from headwater.sim.records.bag_keys import by_key, counts_of
 from headwater.sim.transcript import Transcript
 
 
@@ -181,7 +181,7 @@ class AnswerCheck:
 
     def _check_coverage(self, where: str, envelope: Envelope, bag: Bag) -> None:
         """What is not missing is in, what is unknown is not, and no more is claimed than holds."""
-        covered = lacking = 0
+        covered = lacking_bits = 0
         states = _states(self.query, envelope)
         panes = self.query.window.panes_of(envelope.window)
         whole = dict.fromkeys(panes, 0)
@@ -195,7 +195,7 @@ class AnswerCheck:
                 lack = site.lack(self.query, pane, in_it | kept_back)
                 key = (self._names[ordinal], pane)
                 if key not in states and len(site.incarnations) == 1:
-                    lacking += (kept_back & ~in_it & self._known(site, pane, in_it)).bit_count()
+                    lacking_bits |= kept_back & ~in_it & self._known(site, pane, in_it)
                 is_rest_declined = states.get(key) is PaneState.DECLINED and self._has_word(
                     pane, ordinal
                 )
@@ -223,16 +223,7 @@ class AnswerCheck:
                 f"holds {covered} of {len(self.expected)}",
             )
         self._check_asked(where, envelope, bag)
-        stated = sum(one.total for one in envelope.withheld.columns)
-        if lacking > stated:
-            raise Violation(
-                "stated errors are true", f"{where}: lacks {lacking}, and says {stated:g}"
-            )
-        dealt = _bounds(envelope.withheld.columns[0].asked) if envelope.withheld else {}
-        if dealt.keys() == {ErrorForm.TOTAL} and self._truth.dropped():
-            self._check_share(where, envelope, lacking)
-        if dealt.keys() == {ErrorForm.ABSOLUTE} and lacking > dealt[ErrorForm.ABSOLUTE] + 1e-9:
-            raise Violation("the bound is kept", f"{where}: lacks {lacking}, asked {dealt}")
+        self._check_stated(where, envelope, lacking_bits, of=bag.once | lacking_bits)
         if envelope.exact and (envelope.missing or envelope.covered != envelope.expected):
             raise Violation("exact is exact", f"{where}: exact, and yet {envelope.missing}")
         self._check_seals(where, envelope)
@@ -240,11 +231,34 @@ class AnswerCheck:
         if envelope.exact and self._is_damaged(envelope, bag):
             raise Violation("exact is exact", f"{where}: input bytes were lost, and yet exact")
 
-    def _check_share(self, where: str, envelope: Envelope, lacking: int) -> None:
-        """Sites and relays together keep to the bound, as the answer sees it."""
-        (said,) = envelope.withheld.columns
-        if not said.is_kept or lacking > said.largest:
-            raise Violation("the bound is kept", f"{where}: lacks {lacking}, and says {said}")
+    def _check_stated(self, where: str, envelope: Envelope, lacking_bits: int, *, of: int) -> None:
+        """What is lacking over all keys is what is said, no key lacks more than the largest that is
+        said, and as a share of the total it is within what was asked."""
+        lacking, worst = lacking_bits.bit_count(), max(by_key(lacking_bits).values(), default=0)
+        stated = sum(one.total for one in envelope.withheld.columns)
+        largest = max((one.largest for one in envelope.withheld.columns), default=0.0)
+        if lacking > stated or worst > largest:
+            raise Violation(
+                "stated errors are true",
+                f"{where}: lacks {lacking}, {worst} of a key, and says {stated:g} and {largest:g}",
+            )
+        if not envelope.withheld:
+            return
+        column, share = envelope.withheld.columns[0], worst / max(1, of.bit_count())
+        asked = _bounds(column.asked)
+        if asked.keys() == {ErrorForm.ABSOLUTE} and lacking > asked[ErrorForm.ABSOLUTE] + 1e-9:
+            raise Violation("the bound is kept", f"{where}: lacks {lacking}, asked {asked}")
+        if asked.keys() != {ErrorForm.TOTAL} or column.share is None:
+            return
+        if share > column.share + 1e-9:
+            raise Violation(
+                "stated errors are true",
+                f"{where}: a key lacks {share:g} of the total, and {column.share:g} is said",
+            )
+        if self._truth.dropped() and not column.is_kept:
+            raise Violation("the bound is kept", f"{where}: sites and relays together: {column}")
+        if column.is_kept and share > asked[ErrorForm.TOTAL] + 1e-9:
+            raise Violation("the bound is kept", f"{where}: a key lacks {share:g}, asked {asked}")
 
     def _kept_back(self, site: SiteTruth, pane: int) -> int:
         """By the site, or left out by relays of what they had merged."""

@@ -5,7 +5,8 @@ what it likes with its own key. What it can't do is sign for others: a key is an
 its owner has (``keys.py``). Of the acknowledgements that it hands on it changes leaves or leaves
 some out. It forges updates of others, which nobody believes, and summaries of several sites that
 nobody has merged: closes and updates that were never cut, or true ones without their rows. It
-forges no ways to a root: the way is its carriers' word. What it says of clocks is in
+forges no ways to a root: the way is its carriers' word. It asks everybody to wait for ever, which
+those below it on a tree believe for a minute at a time. What it says of clocks is in
 ``clock_lies``, of commands in ``command_lies``. Now and then it tells a hundred lies at once.
 """
 
@@ -31,6 +32,7 @@ from headwater.algebra.words.acknowledgement import (
     PaneHeld,
 )
 from headwater.algebra.words.alarm import Alarm, AlarmKind
+from headwater.algebra.words.pause import PERIOD_S_MAX
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason, SiteState
 from headwater.overlay.messages import (
     AckMessage,
@@ -39,9 +41,11 @@ from headwater.overlay.messages import (
     CommandsKnown,
     CoordinatesMessage,
     Message,
+    PausesMessage,
     Placed,
     StatesMessage,
     SummaryMessage,
+    TreePause,
 )
 from headwater.plan.command import Install
 from headwater.sim.faults.clock_lies import ClockLies
@@ -313,6 +317,16 @@ class Liar:
         far = Coordinate(x=1e4, y=-1e4, z=0.0, height=1.0, error=0.01)
         return CoordinatesMessage(tuple(Placed(ordinal=n, coordinate=far) for n in self._ordinals))
 
+    def _pause(self) -> Message | None:
+        """Whoever hears it is to wait with all panes, on a tree on which it is above or not."""
+        installs = list(self._installs())
+        if not installs:
+            return None
+        install = self._random.choice(installs)
+        tree, of = self._random.randrange(len(install.trees)), str(install.query.id)
+        version = install.plan_version
+        return PausesMessage((TreePause(of, version, tree, -FOREVER, PERIOD_S_MAX),))
+
     def _leap_by(self) -> int:
         return self._random.choice(LEAPS)
 
@@ -344,6 +358,7 @@ LIES: Mapping[str, Callable[[Liar], Message | None]] = {
     "an update of another": Liar._update,
     "an old update": Liar._old_update,
     "settings": lambda liar: liar.commands.settings(),
+    "a pause": Liar._pause,
 }
 """All that it tells, by name."""
 

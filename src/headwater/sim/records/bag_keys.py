@@ -39,6 +39,11 @@ def leaving(waiting: int, wanted: Iterable[int]) -> int:
     return bitset.of(chosen)
 
 
+def by_key(bits: int) -> Counter[int]:
+    """The records of each key."""
+    return Counter(map(_key_of, bitset.members(bits)))
+
+
 def counts_of(bits: int) -> Counter[int]:
     """The records of each group, where the largest are looked for."""
     return Counter(map(_group_of, bitset.members(bits)))

@@ -3,5 +3,6 @@ people.
 
 Open ``world`` first, then ``life``.
 
-It may touch what ``sim`` may, and of the rooms beside it ``check``, ``faults`` and ``records``.
+It may touch what ``sim`` may, and of the rooms beside it ``check``, ``faults``, ``records``
+and ``shedding``.
 """

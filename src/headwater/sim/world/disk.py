@@ -31,6 +31,7 @@ from headwater.plan.over_limit import OVER_LIMIT
 from headwater.plan.query import Query
 from headwater.sim.check.truth import Truth
 from headwater.sim.records.admits import row_count, rows_max_of
+from headwater.sim.records.aside_book import AsideBook
 from headwater.sim.records.asked_panes import AskedPanes
 from headwater.sim.records.bag import Bag
 from headwater.sim.records.bag_keys import RECORD_BYTES, counts_of, keys_of, leaving, of_keys
@@ -86,6 +87,7 @@ class CubeDisk:
         self._for_questions = AskedPanes(self.nothing)
         self.states = StateBooks()
         self.pasts = PastBook()
+        self.asides = AsideBook()
         self.found = 0
         """Up to which position of the log cuts are registered."""
         self.committed = 0
@@ -413,6 +415,7 @@ class CubeDisk:
         self._for_questions.forget(query)
         self.states.forget(query)
         self.pasts.forget(query)
+        self.asides.forget(query)
 
     def rows(self, query: str, pane: int, updates: Ranges) -> Records | None:
         """The rows of these updates as one; None when the pane is no longer there."""

@@ -8,14 +8,17 @@ node, the batch that runs, and every effect that was not yet executed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headwater.algebra.incarnation import CHANCE_BITS, incarnation_above
 from headwater.algebra.summary import Merger, Rows
+from headwater.edge.batches.reading_pace import ReadingPace
+from headwater.edge.record import SetAside
 from headwater.edge.report import BatchReport
+from headwater.edge.shedding.choose_skip import Ahead, Skip
 from headwater.node import effects as do
 from headwater.node.node import Node
 from headwater.overlay.links.link_load import LinkLoad
@@ -172,6 +175,13 @@ class Life:
     def offset_us(self, query: str) -> int:
         """What a batch that begins now adds to the times of this query's records."""
         return self.node.edge.offset_us(query)
+
+    def skips(self, source: str, ahead: Ahead, pace: ReadingPace) -> Mapping[str, Skip]:
+        """What its queries skip of what waits."""
+        return self.node.edge.shedding.skips(source, ahead, pace, now_s=self._clock.now_s())
+
+    def hear_aside(self, query: str, aside: SetAside) -> None:
+        self.told(self.node.edge.shedding.hear, query, aside)
 
     def begin_late(self, query: str) -> None:
         """A reading of the past has begun without this query."""

@@ -122,6 +122,8 @@ class SimulatedSite:
             offset_us=life.offset_us,
             ahead_s=lambda: life.node.ahead_s,
             begin_late=life.begin_late,
+            skips=life.skips,
+            hear_aside=life.hear_aside,
             is_finite=around.is_finite,
         )
         spark.stalled_until_s = self._stalled_until_s

@@ -16,12 +16,14 @@ from random import Random
 import msgspec
 
 from headwater.algebra.sets import ranges
+from headwater.edge.record import SetAside
 from headwater.edge.report import BatchReport, QueryBatch
 from headwater.overlay.commands.command_log import commanded
 from headwater.plan.query import Query, TimeKind
 from headwater.sim.check.site_truth import SiteTruth
 from headwater.sim.records.admits import SOURCE, admits
 from headwater.sim.records.pane_disk import Untold
+from headwater.sim.shedding.aside_spark import AsideSpark, Skips
 from headwater.sim.tuning import Pace
 from headwater.sim.world.disk import Disk
 from headwater.sim.world.event_queue import Clock, EventQueue
@@ -52,10 +54,12 @@ class SiteSpark:
         offset_us: OffsetOf,
         ahead_s: Callable[[], float],
         begin_late: Callable[[str], None],
+        skips: Skips,
+        hear_aside: Callable[[str, SetAside], None],
         is_finite: bool,
     ) -> None:
-        """``ahead_s``: how far the wall clock is ahead of the steady one, as the node believes;
-        ``begin_late``: see ``PastSpark``."""
+        """``skips`` and ``hear_aside``: see ``AsideSpark``. ``ahead_s``: how far the wall clock is
+        ahead of the steady one, as the node believes; ``begin_late``: see ``PastSpark``."""
         self.queries: dict[str, Query] = {}
         self.is_dead = False
         self.stalled_until_s = 0.0
@@ -89,7 +93,27 @@ class SiteSpark:
             begin_late=begin_late,
         )
 
+        self._asides = AsideSpark(
+            self,
+            queue,
+            clock,
+            log,
+            disk,
+            pace=pace,
+            random=random,
+            result=lambda query, positions: self._result(query, positions, offset_us=0),
+            tell=tell,
+            skips=skips,
+            hear=hear_aside,
+        )
+
+    @property
+    def is_busy(self) -> bool:
+        """A live batch runs."""
+        return self._is_busy
+
     def start(self) -> None:
+        self._asides.start()
         for one in self._disk.cube.untold:
             one.is_told = False
         after_s = self._random.random() * self._pace.poll_every_s
@@ -106,6 +130,7 @@ class SiteSpark:
         else:
             self._report((), high_us=None)
         self._past.replay()
+        self._asides.replay()
 
     def _poll(self) -> None:
         if self.is_dead:
@@ -119,12 +144,14 @@ class SiteSpark:
         self._truth.polled(clock_s=cube.found_s + self._ahead_s(), position=cube.found)
         self._note_damage(found, cube.found)
         self._past.poll()
+        self._asides.polled(cube.found, cube.found_s)
         if self._is_busy:
             return
         if cube.committed < cube.found:
             self._begin()
         else:
             self._report((), high_us=None)
+        self._asides.look()
 
     def clock_was_set(self, *, was_s: float) -> None:
         """The node believes another time of day. One that was set back holds for the newest poll;
@@ -155,22 +182,26 @@ class SiteSpark:
             self._disk.cube.damage.append((end, min(lost), max(lost)))
 
     def _begin(self) -> None:
-        self._is_busy = True
         self._batch += 1
         cube = self._disk.cube
+        self._is_busy = not self._asides.skip()
+        if not self._is_busy:
+            self._report((), high_us=None)
+            return
         through = min(cube.found, cube.committed + self._pace.batch_records_max)
+        through = min(through, self._asides.next_end() or through)
         takes_s = self._random.uniform(*self._pace.batch_s) + self.longer_s
         end_s = max(self._queue.now_s, self.stalled_until_s) + takes_s
         queries = {id_: (query, self._offset_us(id_)) for id_, query in self.queries.items()}
-        self._queue.at(end_s, self._commit, self._batch, through, queries)
+        self._queue.at(end_s, self._commit, self._batch, through, queries, takes_s)
 
-    def _commit(self, batch: int, through: int, queries: Reading) -> None:
+    def _commit(self, batch: int, through: int, queries: Reading, takes_s: float) -> None:
         if self.is_dead or batch != self._batch:
             return
         is_stalled = self._queue.now_s < self.stalled_until_s
         if is_stalled or self._disk.is_full or self._has_unrecorded(queries):
             after_s = max(RETRY_S, self.stalled_until_s - self._queue.now_s)
-            self._queue.after(after_s, self._commit, batch, through, queries)
+            self._queue.after(after_s, self._commit, batch, through, queries, takes_s)
             return
         cube, log = self._disk.cube, self._log
         reading = [one for id_, one in queries.items() if self._reads_live(id_, through)]
@@ -184,6 +215,7 @@ class SiteSpark:
         ]
         self._placed(queries, through)
         self._keep_untold(results, through)
+        self._asides.took(through, through - cube.committed, takes_s)
         cube.committed = through
         self._is_busy = False
         good = tuple([result for result in results if result.failed is None])
@@ -199,6 +231,8 @@ class SiteSpark:
     def _reads_live(self, query_id: str, through: int) -> bool:
         """Whether a batch up to there has something for this query; its past is not in it."""
         query, live_from = self.queries.get(query_id), self._disk.cube.pasts.live_from
+        if self._disk.cube.asides.skipped.get(query_id, 0) > self._disk.cube.committed:
+            return False
         if query is None or not query.wants_past:
             return query is not None
         return query_id in live_from and live_from[query_id] < through

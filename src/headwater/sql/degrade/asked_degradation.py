@@ -18,9 +18,10 @@ from headwater.sql.tree.nodes import Node
 ONCE = {
     OperatorKind.COARSEN_TIME: "all its lengths in one",
     OperatorKind.SAMPLE: "the least share, which has all before it",
+    OperatorKind.SHRINK: "one column's",
 }
 """How an operator that is asked for twice is written."""
-LEVELS = ("coarsen", "sample")
+LEVELS = ("coarsen", "sample", "shrink")
 """Operators of which each level is a stream."""
 
 

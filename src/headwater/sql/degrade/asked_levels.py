@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from headwater.algebra.aggregates.sketches.hll_cells import LG_K_MIN
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.tolerance import LARGEST_MAX
 from headwater.plan.degrading.companion import LEVELS_MAX as STREAMS_MAX
 from headwater.plan.degrading.degradation import LEVELS_MAX, Operator, OperatorKind
 from headwater.plan.durations import duration_text, duration_us
+from headwater.sql.degrade.at_level import shrunk
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.degrade_option import OPERATORS, Asked
 from headwater.sql.read.error_option import bound_of
@@ -28,6 +30,7 @@ THRESHOLD_LEVELS = (1 / 64, 1 / 16, 1 / 4, 1.0)
 """Parts of the limit. Values of groups spread over magnitudes, so steps of a few percent would
 hardly differ."""
 SHRINK_LEVELS = (1 / 2, 1 / 4)
+"""Of the precision: a quarter and a sixteenth of the registers."""
 
 Reader = Callable[[Options, Asked, Degradable], Operator]
 
@@ -175,9 +178,19 @@ def _top(options: Options, asked: Asked, stream: Degradable) -> Operator:
 
 def _shrink(options: Options, asked: Asked, stream: Degradable) -> Operator:
     column = asked.arguments[0].strip("`")
-    if stream.item(column) is None or len(asked.arguments) != 1:
-        raise _refused(options, asked, stream, f"`{column[:60]}` is no sketch")
-    return _made(options, asked, stream, OperatorKind.SHRINK, list(SHRINK_LEVELS), column)
+    sketches = stream.sketches()
+    found = next((one for one in sketches if one.lower() == column.lower()), None)
+    if found is None or len(asked.arguments) != 1:
+        raise _refused(
+            options,
+            asked,
+            stream,
+            f"wanted a column that is an approx_count_distinct or an hll_sketch_agg of 64 "
+            f"registers or more, of groups in windows of time that do not slide; "
+            f"`{column[:60]}` is none, and other sketches are not made smaller",
+        )
+    levels = [one for one in SHRINK_LEVELS if shrunk(sketches[found], one) >= LG_K_MIN]
+    return _made(options, asked, stream, OperatorKind.SHRINK, levels, found)
 
 
 _READERS: Mapping[OperatorKind, Reader] = {

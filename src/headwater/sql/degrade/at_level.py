@@ -2,28 +2,80 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
+from math import log2
 
 import msgspec
 from sqlglot import exp
 
 from headwater.algebra.aggregates import AGGREGATES, DISTINCT
+from headwater.algebra.aggregates.sketches.distinct import CONFIDENCE, DEVIATIONS, deviation
+from headwater.algebra.aggregates.sketches.merge_hll import HLLS
 from headwater.algebra.panes import WindowSpec
+from headwater.algebra.rows.bounded import Bound, BoundKind
+from headwater.algebra.rows.columns import Partial
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.sql.read.sql_text import parse_expression, sql_of
-from headwater.sql.tree.items import Item, Key
+from headwater.sql.tree.items import Call, Item, Key
 from headwater.sql.tree.nodes import Grouped, Kept, Node, Shown, Split, rewrite, the
 from headwater.sql.tree.slots import KEY, slot_of
 from headwater.sql.types.call_types import name_of
+
+_SIZE = re.compile(r", \d+\)\{filter\}$")
+"""Of a sketch that a site makes, how large it is."""
 
 
 def at_level(tree: Node, *, length_us: int, coarsening: Coarsening) -> Node:
     """``tree`` is split, with determined keys."""
     window = WindowSpec(length_us, length_us)
     tree = rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, window=window))
+    if coarsening.smaller:
+        tree = _smaller(tree, coarsening)
     if coarsening.halvings:
         tree = _sampled(tree, coarsening)
     return _coarser(tree, coarsening) if coarsening.key else tree
+
+
+def shrunk(lg_k: int, precision: float) -> int:
+    """Of a sketch of so many registers, what it has at this part of its precision.
+
+    >>> shrunk(12, 1 / 2), shrunk(12, 1 / 4)
+    (10, 8)
+    """
+    return lg_k + round(2 * log2(precision))
+
+
+def _smaller(tree: Node, coarsening: Coarsening) -> Node:
+    """With fewer registers, in all columns that are of this sketch."""
+    partials, lg_k = the(tree, Split).partials, coarsening.lg_k
+    former = next(one for one in partials if one.name == coarsening.smaller)
+    text, rule = partials[former], HLLS[lg_k]
+    bound = Bound(BoundKind.VALUE, DEVIATIONS * deviation(lg_k), CONFIDENCE)
+
+    def change_call(call: Call) -> Call:
+        if call.rule.name != former.merge or call.sql(call.split.partials[0].site) != text:
+            return call
+        site = _SIZE.sub(f", {lg_k}){{filter}}", call.split.partials[0].site)
+        column = msgspec.structs.replace(call.split.partials[0], site=site)
+        split = msgspec.structs.replace(call.split, partials=(column,), merge=rule, bound=bound)
+        return msgspec.structs.replace(call, split=split)
+
+    calls = tuple(map(change_call, the(tree, Grouped).calls))
+    changed = next(one for one in calls if one.rule is rule)
+    new = changed.sql(changed.split.partials[0].site)
+
+    def change_split(split: Split) -> Node:
+        made = {
+            Partial(one.name, one.type, rule.name) if one == former else one: (
+                new if one == former else sql
+            )
+            for one, sql in split.partials.items()
+        }
+        return msgspec.structs.replace(split, partials=made)
+
+    tree = rewrite(tree, Grouped, lambda group: msgspec.structs.replace(group, calls=calls))
+    return rewrite(tree, Split, change_split)
 
 
 def _determined(tree: Node, name: str) -> Key:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator
 
 from sqlglot import exp
 
+from headwater.algebra.aggregates.sketches.hll_cells import LG_K_MIN
+from headwater.algebra.aggregates.sketches.merge_hll import HLLS
 from headwater.algebra.remainders.meaning import Meaning
 from headwater.algebra.rows.types import INTEGERS
 from headwater.plan.degrading.degradation import LEVEL_KINDS, OperatorKind
@@ -20,6 +22,8 @@ from headwater.sql.tree.slots import CALL, KEY, slot_of
 WHOLE: frozenset[OperatorKind] = frozenset({OperatorKind.THRESHOLD, OperatorKind.TOP, *LEVEL_KINDS})
 """Those that work from the site to the answer. Others are refused, whatever is asked of them."""
 LENGTHS_SHOWN = 3
+SHRUNK_BITS = 2
+"""Of the logarithm of its registers, by which a sketch gets less at each level: half as exact."""
 PLAIN_TYPES = ("boolean", "string", "date", "timestamp", "binary", *INTEGERS)
 """Of keys that can be made coarser or be sampled, and decimals: equal values are equal to every
 function. (0.0 and -0.0 are one group, and two to some.)"""
@@ -82,6 +86,19 @@ class Degradable:
         is_flat = not any("<" in key.type for key in self.group.keys)
         return self.thresholds() if is_tumbling and is_flat and not is_growing else []
 
+    def sketches(self) -> dict[str, int]:
+        """Columns that can be made smaller, with the logarithms of how many registers they have."""
+        has_panes = self.has_groups and self.has_level_windows
+        return dict(self._hlls()) if has_panes else {}
+
+    def _hlls(self) -> Iterator[tuple[str, int]]:
+        sizes = {rule.name: lg_k for lg_k, rule in HLLS.items()}
+        for item in self.measured():
+            call = call_of(item, self.group)
+            size = 0 if call is None or call.split.hidden else sizes.get(call.rule.name, 0)
+            if size >= LG_K_MIN + SHRUNK_BITS:
+                yield item.name, size
+
     def is_sum(self, item: Item) -> bool:
         call = call_of(item, self.group)
         error = None if call is None else call.aggregate.error
@@ -120,6 +137,8 @@ class Degradable:
             yield OperatorKind.SAMPLE, f"sample({name}, 1/16)"
         for name in self.tops():
             yield OperatorKind.TOP, f"top(100, {name})"
+        for name in self.sketches():
+            yield OperatorKind.SHRINK, f"shrink({name})"
 
     def offered(self, *, but: Collection[OperatorKind] = ()) -> str:
         """To end a refusal with. ``but``: those that something beside them rules out."""

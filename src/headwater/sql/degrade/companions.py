@@ -38,6 +38,7 @@ from headwater.sql.degrade.at_level import at_level
 from headwater.sql.degrade.can_be_had import Degradable
 from headwater.sql.degrade.determined_keys import coarsening_at
 from headwater.sql.read.options import Options
+from headwater.sql.rules.bounded_columns import bounded_columns
 from headwater.sql.rules.measured_errors import partial_of
 from headwater.sql.rules.scaled_columns import scaled_items
 from headwater.sql.tree.nodes import Node, Split, the
@@ -134,6 +135,7 @@ def _companion(
         OperatorKind.COARSEN_TIME: ("coarsen(time)", duration_text(shape.length_us)),
         OperatorKind.COARSEN_KEY: (f"coarsen({operator.column})", operator.expression),
         OperatorKind.SAMPLE: (f"sample({operator.column})", share),
+        OperatorKind.SHRINK: (f"shrink({operator.column})", f"{1 << rows.lg_k} registers"),
     }
     name, text = texts[operator.kind]
     is_longer = shape.length_us != query.window.pane_us
@@ -142,6 +144,7 @@ def _companion(
         length=duration_text(shape.length_us) if is_longer else "",
         key=rows.key,
         sample=f"{sampled} {share}" if sampled else "",
+        sketch=f"{_smaller(query)} {1 << rows.lg_k}" if rows.smaller else "",
     )
     step, count = place
     return msgspec.structs.replace(
@@ -151,6 +154,7 @@ def _companion(
         begin_pane=window.first_window_from(begin_us),
         program=program_of(tree),
         degradation=msgspec.UNSET,
+        bounded=bounded_columns(tree) or msgspec.UNSET,
         companion=Companion(
             str(query.id),
             step,
@@ -171,6 +175,12 @@ def _sampled(query: Query) -> str:
     assert query.degrades is not None
     kinds = {one.kind: one.column for one in query.degrades.operators}
     return kinds[OperatorKind.SAMPLE]
+
+
+def _smaller(query: Query) -> str:
+    assert query.degrades is not None
+    kinds = {one.kind: one.column for one in query.degrades.operators}
+    return kinds[OperatorKind.SHRINK]
 
 
 def _totals(tree: Node) -> tuple[Totalled, ...]:

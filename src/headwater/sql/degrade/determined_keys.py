@@ -17,11 +17,15 @@ import msgspec
 from msgspec import UnsetType
 from sqlglot import exp
 
+from headwater.algebra.aggregates.sketches.merge_hll import HLLS
 from headwater.algebra.windows.coarsening import Coarsening
 from headwater.plan.degrading.degradation import Degradation, Operator, OperatorKind
+from headwater.sql.degrade.at_level import shrunk
 from headwater.sql.read.sql_text import parse_expression, sql_of
+from headwater.sql.rules.measured_errors import partial_of
 from headwater.sql.tree.items import Key
-from headwater.sql.tree.nodes import Node, Split, rewrite, the
+from headwater.sql.tree.nodes import Node, Shown, Split, rewrite, the
+from headwater.sql.tree.slots import slot_of
 
 KINDS = (OperatorKind.COARSEN_KEY, OperatorKind.SAMPLE)
 
@@ -48,7 +52,23 @@ def coarsening_at(tree: Node, degradation: Degradation, step: int) -> Coarsening
             found = msgspec.structs.replace(found, key=level.operator.column, by=by)
         elif level.at:
             found = msgspec.structs.replace(found, survives=by, halvings=level.at)
+    precision = degradation.size_at(OperatorKind.SHRINK, step)
+    if precision is not None:
+        name, size = _sketch(tree, degradation)
+        found = msgspec.structs.replace(found, smaller=name, lg_k=shrunk(size, precision))
     return found
+
+
+def _sketch(tree: Node, degradation: Degradation) -> tuple[str, int]:
+    """Which partial it is, and how large at full fidelity."""
+    kinds = {one.kind: one.column for one in degradation.operators}
+    split, named = the(tree, Split), kinds[OperatorKind.SHRINK]
+    item = next(one for one in the(tree, Shown).items if one.name == named)
+    slot = slot_of(item.expression)
+    assert slot is not None, "what is made smaller is a call"
+    name = partial_of(slot[1], split)
+    rules = {one.name: one.merge for one in split.partials}
+    return name, next(lg_k for lg_k, rule in HLLS.items() if rule.name == rules[name])
 
 
 def _determined(split: Split, operator: Operator, seed: int, taken: set[str]) -> Key:

@@ -15,8 +15,8 @@ from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.statements import Option
 
 NOT_BUILT = {
-    "shed": "sites leave nothing out of what they read: what can't be read in time is read late, "
-    "and revises. Ask for less with `fidelity`, or take fewer cores with `[host]` in agent.toml",
+    "mixed": "where sites are at different levels, the stream has those at full fidelity and names "
+    "the others; the stream of the coarsest level has all of them, at that level",
     "recover": "a site goes on after a crash where it stopped, and leaves no gap",
 }
 """Options that one may look for, and what happens in their place."""

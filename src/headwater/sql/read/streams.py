@@ -55,6 +55,8 @@ STREAM_OPTIONS = {
     "backlog_bytes": "how much may wait at a site, as in '16 MB'; beyond it the oldest panes leave "
     "at a coarser level of time",
     "backlog_age": "for how long panes may wait at a site, as in '5 min'; beyond it likewise",
+    "shed": "what sites do with panes that they can't read by the deadline: never (read them in "
+    "order), defer (read them when there is CPU to spare), decline (give them up)",
     "keep": "how long sites keep panes for questions, where that is longer than for others",
     "window": "the window of rows, or of groups whose GROUP BY has none",
 }

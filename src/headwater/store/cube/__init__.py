@@ -2,5 +2,5 @@
 
 Open ``cube`` first, then ``batch_commit`` and ``update_maker``.
 
-It may touch what ``store`` may, and of the rooms beside it ``input``.
+It may touch what ``store`` may, and of the rooms beside it ``aside`` and ``input``.
 """

@@ -32,6 +32,7 @@ from headwater.edge.outputs import UpdatesMade
 from headwater.edge.record import QueryKept
 from headwater.errors import RowsGone
 from headwater.node.effects import CubeWrite, MakeEarly, MakeUpdates, perform_all
+from headwater.store.aside.aside_log import AsideLog
 from headwater.store.cube.asked.asked_rows import AskedRows
 from headwater.store.cube.asked.cube_slices import CubeSlices
 from headwater.store.cube.batch_commit import BatchCommitter
@@ -102,6 +103,7 @@ class Cube:
         ring = StateRing(manifest, self._rows)
         self._queries = CubeQueries(manifest, ring, facts)
         self.past_of = self._queries.past_of
+        self.set_aside_of = self._queries.set_aside_of
         self.unread = self._queries.unread
         """Queries of which the record can't be read, and why: they are not among what is restored,
         and what the cube has of them stays until they are removed."""
@@ -119,6 +121,8 @@ class Cube:
             manifest, self._queries, self._rows, ring, summary_bytes_max=summary_bytes_max
         )
         self.cuts = CutLog(manifest, spool, disk=disk, loss_heard=self._queries.loss_heard)
+        self.asides = AsideLog(manifest, self.cuts)
+        """How input is set aside."""
         self.commit_batch = BatchCommitter(
             manifest, self.cuts, self._queries, self._rows, ring, clock=clock
         ).commit

@@ -21,6 +21,7 @@ from headwater.algebra.words.site_state import FOREVER, RUNNING, Declined, Reaso
 from headwater.edge.record import EdgeRecord
 from headwater.edge.report import QueryBatch
 from headwater.errors import UnreadableRow
+from headwater.plan.readings import is_aside
 from headwater.store.cube.row_limit import RowLimit
 from headwater.store.cube.state_ring import StateRing
 from headwater.store.level_rows import LevelsOf
@@ -172,6 +173,14 @@ class CubeQueries:
         record = self._known.records.get(query)
         return None if record is None else record.past
 
+    def set_aside_of(self, query: str) -> tuple[int, frozenset[str]] | None:
+        """Up to which number its record knows of what was set aside, and what of that is still to
+        be read. None: nothing is written of it."""
+        record = self._known.records.get(query)
+        if record is None:
+            return None
+        return record.aside_heard, frozenset(one.reading for one in record.set_aside)
+
     def takes(self, query: str) -> Callable[[int], bool]:
         """Whether rows of a pane are stored: not below the first, not sealed, not given up.
 
@@ -283,7 +292,10 @@ class CubeQueries:
         )
 
     def loss_heard(self, source: str) -> int | None:
-        """Up to which loss of the source all its running queries' records know; None: none runs."""
+        """Up to which loss of the source all its running queries' records know; None: none runs.
+        What is lost of a stretch that was set aside is told as long as that is there."""
+        if is_aside(source):
+            return 0
         heard = [
             record.past_loss_heard if record.past == source else record.loss_heard
             for record in self._known.records.values()

@@ -21,14 +21,14 @@ import msgspec
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.report import BatchReport
 from headwater.errors import DiskTrouble, SourceForgotten, StoreError, UnreadableRow
-from headwater.plan.readings import is_past, source_of
+from headwater.plan.readings import ASIDE, aside_reading, is_aside, is_past, source_of
 from headwater.reading.chunk import Chunk
 from headwater.reading.columnar import SCHEMA_MARK
 from headwater.store.disk import Disk, explained, identity_of
 from headwater.store.follow.followed_file import Followed
 from headwater.store.follow.places import Places
 from headwater.store.input.new_cut import NewCut
-from headwater.store.input.source_state import Loss, Past, SourceState
+from headwater.store.input.source_state import Aside, Loss, Past, SourceState
 from headwater.store.input.spool import Spool, held_name
 from headwater.store.manifest import Manifest, Row
 from headwater.store.past.past_file import PastFile
@@ -75,7 +75,9 @@ class CutLog:
         columns = "id, name, ends, is_begun, epoch, last_cut, committed_cut"
         for id_, name, ends, begun, *rest in self._manifest.all(f"SELECT {columns} FROM sources"):
             self._sources[name] = SourceState(id_, name, bool(ends), bool(begun), *rest)
-            if is_past(name) and begun:
+            if is_aside(name):
+                self._sources[name].aside = self._aside_of(id_, name)
+            elif is_past(name) and begun:
                 self._sources[name].past = self._past_of(id_, name)
         by_id = {state.id: state for state in self._sources.values()}
         losses = self._manifest.all("SELECT id, source, bytes, lines, what FROM losses")
@@ -186,10 +188,11 @@ class CutLog:
             after = max(state.committed_cut, after_cut or 0)
             if after >= state.last_cut:  # asked four times a second, of every site
                 return []
-            # What a late query does not count, since it reads it as the past, is not mixed with
-            # what it counts.
-            pasts = (past.after_cut for past in self.pasts_of(name).values())
-            end = min((cut for cut in pasts if cut > after), default=CUTS_MAX)
+            # What a query does not count here, since it reads it as the past or by itself, is not
+            # mixed with what it counts.
+            besides = [one.after_cut for one in self.pasts_of(name).values()]
+            besides += [one.after_cut for one in self.asides_of(name).values()]
+            end = min((cut for cut in besides if cut > after), default=CUTS_MAX)
             rows = self._manifest.all(
                 "SELECT cut, chunk, bytes, origin, poll_s, is_doubtful, header, spooled_bytes "
                 "FROM cuts WHERE source = ? AND cut > ? AND cut <= ? AND chunk IS NOT NULL "
@@ -227,6 +230,67 @@ class CutLog:
             return row_value(content, Past, where=f"where {name} began", hint=REMOVE)
         except UnreadableRow:
             return Past(CUTS_MAX)
+
+    # What is set aside: see ``AsideLog``, inside whose transactions the first three are called
+
+    def asides_of(self, name: str) -> dict[str, Aside]:
+        """What was set aside of this source, by name."""
+        return {
+            reading: state.aside
+            for reading, state in self._sources.items()
+            if state.aside is not None and source_of(reading) == name
+        }
+
+    def new_aside(self, name: str, *, after_cut: int) -> SourceState:
+        """Its cuts have the numbers that they had."""
+        (number,) = self._manifest.one(
+            "INSERT INTO sources (name, ends, is_begun, last_cut, committed_cut) "
+            "VALUES (?, 1, 1, ?, ?) RETURNING id",
+            (f"{self._manifest.name_prefix}{name}{ASIDE}", after_cut, after_cut),
+        )
+        made = aside_reading(name, int(number))
+        named = (self._manifest.name_prefix + made, number)
+        self._manifest.run("UPDATE sources SET name = ? WHERE id = ?", named)
+        return SourceState(int(number), made, True, True, 0, after_cut, after_cut)
+
+    def write_aside(self, state: SourceState, aside: Aside, rows: Sequence[Row]) -> None:
+        """``rows``: of its new cuts, each with a chunk of its own."""
+        self._manifest.run_many(
+            "INSERT INTO cuts (source, cut, origin, first_byte, end_byte, poll_s, chunk, bytes, "
+            "spooled_bytes, is_doubtful, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((state.id, *row) for row in rows),
+        )
+        last = (aside.after_cut, state.id)
+        self._manifest.run("UPDATE sources SET last_cut = ? WHERE id = ?", last)
+        self._manifest.run(
+            "INSERT OR REPLACE INTO places VALUES (?, ?)", (state.id, msgspec.msgpack.encode(aside))
+        )
+        found = sum(row[6] for row in rows)
+        spooled = sum(row[7] for row in rows)
+        newest_s = max((row[4] for row in rows), default=LONG_AGO_S)
+
+        def made() -> None:
+            state.set_aside(aside, aside.after_cut, found, newest_s)
+            self._swap({**self._sources, state.name: state})
+            self.spool.linked(spooled)
+
+        self._manifest.after_commit(made)
+
+    def step_over(self, state: SourceState, through: int) -> None:
+        """Nobody reads these cuts here: the committed cut moves past them."""
+        self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
+        self._manifest.after_commit(lambda: state.committed(through))
+
+    def _aside_of(self, source: int, name: str) -> Aside | None:
+        """None: nobody knows for whom it is, so nobody reads it, and its panes are declined when
+        their time is over."""
+        row = self._manifest.first("SELECT content FROM places WHERE source = ?", (source,))
+        if row is None:
+            return None
+        try:
+            return row_value(row[0], Aside, where=f"what {name} is for", hint=REMOVE)
+        except UnreadableRow:
+            return None
 
     def past_files(self, state: SourceState) -> list[PastFile]:
         rows = self._manifest.all("SELECT content FROM files WHERE source = ?", (state.id,))
@@ -406,7 +470,7 @@ class CutLog:
 
     def doubtful_bytes(self, state: SourceState, *, through: int) -> int:
         """Inside a batch's transaction: of what it commits, how much may have been read before."""
-        if state.ends:  # each of its files is read once
+        if state.ends and state.aside is None:  # each of its files is read once
             return 0
         (count,) = self._manifest.one(
             "SELECT coalesce(sum(bytes), 0) FROM cuts WHERE source = ? AND cut > ? AND cut <= ? "

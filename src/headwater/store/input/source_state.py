@@ -41,6 +41,39 @@ class Past(msgspec.Struct, frozen=True):
     """The earliest record time of its first batch with records; None: there was none yet."""
 
 
+class AsidePanes(msgspec.Struct, frozen=True):
+    """Which panes of a query a stretch may touch that was set aside."""
+
+    query: str
+    first: int
+    last: int
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """Of a stretch that was set aside: where it ends, and for whom it is."""
+
+    after_cut: int
+    """Live cuts up to this one are its, or an earlier one's, for its queries."""
+    panes: tuple[AsidePanes, ...] = ()
+    bytes: int = 0
+
+    @property
+    def queries(self) -> set[str]:
+        return {one.query for one in self.panes}
+
+    def has(self, query: str) -> bool:
+        return any(one.query == query for one in self.panes)
+
+    def grown(self, more: Aside) -> Aside:
+        """Of the same queries."""
+        both = zip(self.panes, more.panes, strict=True)
+        return Aside(
+            more.after_cut,
+            tuple(AsidePanes(a.query, min(a.first, b.first), max(a.last, b.last)) for a, b in both),
+            self.bytes + more.bytes,
+        )
+
+
 @dataclass
 class SourceState:
     """Changed by ``CutLog`` alone, when a transaction is committed, in the same hold of the lock.
@@ -72,6 +105,8 @@ class SourceState:
     """Found and not committed."""
     past: Past | None = None
     """Set: it is a reading of the past, and has begun."""
+    aside: Aside | None = None
+    """Set: it is a stretch that was set aside."""
     _clean_polls: deque[tuple[int, float]] = field(default_factory=deque)
     _waiting: deque[tuple[int, int, float]] = field(default_factory=deque)
     """(last cut, bytes, time) of what polls have found and is not committed."""
@@ -90,6 +125,20 @@ class SourceState:
 
     def past_begun(self, past: Past) -> None:
         self.is_begun, self.past = True, past
+
+    @property
+    def found(self) -> list[tuple[int, int, float]]:
+        """(last cut, bytes, steady time) of what polls have found and is not committed."""
+        while True:
+            with contextlib.suppress(RuntimeError):  # other threads commit
+                return list(self._waiting)
+
+    def set_aside(self, aside: Aside, last_cut: int, byte_count: int, found_s: float) -> None:
+        """It is, or has grown."""
+        self.aside = aside
+        if last_cut > self.last_cut:
+            self.wait(last_cut, byte_count, found_s)
+        self.last_cut = last_cut
 
     def refuse_other_epoch(self, epoch: int, what: str) -> None:
         if epoch != self.epoch:

@@ -43,6 +43,11 @@ class Spool:
         self._disk.link(path, self.directory / name)
         return name
 
+    def linked(self, byte_count: int) -> None:
+        """Chunks of so many bytes have a second name, which counts as much: each is let go of by
+        itself."""
+        self._count(byte_count)
+
     def sync(self, names: Iterable[str]) -> None:
         """Make chunks and links durable, with one sync of the directory. Raises ``OSError``."""
         self._disk.sync_files([self.directory / name for name in names])

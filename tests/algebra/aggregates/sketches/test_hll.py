@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.algebra.aggregates.sketches.hll_cells import DENSE, coupons_max, decoded
-from headwater.algebra.aggregates.sketches.merge_hll import HLLS
+from headwater.algebra.aggregates.sketches.merge_hll import HLLS, smaller_cells
 from headwater.algebra.rows.arrow_rows import ArrowMerger
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.rows.taken_rows import taker
@@ -119,3 +119,34 @@ def test_sketches_of_unequal_size_are_not_merged() -> None:
     assert take is not None
     with pytest.raises(ValueError, match=r"2\^11 registers"):
         take([pa.chunked_array([pa.array([FINE])])], [pa.binary()])
+
+
+@pytest.mark.parametrize(("lg_k", "small"), [(12, 10), (12, 4), (9, 8), (5, 4)])
+@pytest.mark.parametrize("count", [0, 1, 7, 9, 48, 49, 385, 3000])
+def test_a_smaller_sketch_is_as_one_that_was_small_from_the_start(
+    lg_k: int, small: int, count: int
+) -> None:
+    values = coupons(count)
+    made = merged([as_spark_writes(values, small)], small)
+    cells = pa.array([merged([as_spark_writes(values, lg_k)], lg_k), made, None], pa.binary())
+    first, second, _ = smaller_cells(cells, small).to_pylist()
+    assert first == second == made
+
+
+@pytest.mark.parametrize("small", [10, 4])
+def test_smaller_ones_merge_to_what_the_merged_one_is_when_it_is_made_smaller(small: int) -> None:
+    parts = [merged([as_spark_writes(coupons(n, seed=n), 12)], 12) for n in (3, 200, 900, 4000)]
+    small_parts = smaller_cells(pa.array(parts, pa.binary()), small).to_pylist()
+    (after,) = smaller_cells(pa.array([merged(parts, 12)], pa.binary()), small).to_pylist()
+    assert merged(small_parts, small) == after
+    by_steps = smaller_cells(smaller_cells(pa.array(parts, pa.binary()), 11), small)
+    assert by_steps.to_pylist() == small_parts
+
+
+def test_a_sketch_is_never_made_larger_and_what_is_none_is_refused() -> None:
+    cell = merged([as_spark_writes(coupons(900), 9)], 9)
+    with pytest.raises(ValueError, match="a sketch of 2\\^10 registers or more"):
+        smaller_cells(pa.array([cell], pa.binary()), 10)
+    for bad in (b"", cell[:20], bytes((10, 1, 7, 200, 0, 0, 0, 10)) + cell[8:]):
+        with pytest.raises(ValueError, match="wanted"):
+            smaller_cells(pa.array([bad], pa.binary()), 8)

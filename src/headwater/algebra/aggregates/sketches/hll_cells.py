@@ -95,6 +95,18 @@ def decoded(cells: pa.Array, lg_k: int) -> Decoded:
     return Decoded(there[dense], _registers(own, dense, lg_k), there[few[in_few]], coupons)
 
 
+def sizes_of(cells: pa.Array) -> Places:
+    """For each the logarithm of its registers, as it says; of a null the largest there is. Raises
+    ``ValueError`` for what is no cell."""
+    there = np.flatnonzero(pc.is_valid(cells).to_numpy(zero_copy_only=False))
+    sizes, data = bytes_of(cells.take(pa.array(there)))
+    check_cells(sizes >= HEADER, "at least 8 bytes")
+    found = np.full(len(cells), LG_K_MAX)
+    found[there] = data[np.cumsum(sizes) - sizes + 3]
+    check_cells(found <= LG_K_MAX, f"a sketch of at most 2^{LG_K_MAX} registers")
+    return found
+
+
 def bytes_of(cells: pa.Array) -> tuple[Places, Bytes]:
     """Of cells that are there: their sizes, and all their bytes one after the other."""
     _, offsets, data = cells.buffers()

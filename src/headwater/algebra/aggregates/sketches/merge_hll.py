@@ -17,11 +17,14 @@ from headwater.algebra.aggregates.sketches.hll_cells import (
     LG_K_MAX,
     LG_K_MIN,
     Bytes,
+    Coupons,
     Decoded,
     Places,
+    check_cells,
     coupons_max,
     decoded,
     encoded,
+    sizes_of,
 )
 
 
@@ -41,6 +44,34 @@ def take_cells(lg_k: int, columns: Columns, types: Types) -> Columns:
     cells = column.combine_chunks()
     found = _merged(decoded(cells, lg_k), np.arange(len(cells)), len(cells), lg_k)
     return [found]
+
+
+def smaller_cells(cells: pa.Array, lg_k: int) -> pa.Array:
+    """Of sketches of so many registers or more, as if they had been made with so many: a register
+    has the greatest of all whose addresses share its bits. Raises ``ValueError``."""
+    sizes = sizes_of(cells)
+    check_cells(sizes >= lg_k, f"a sketch of 2^{lg_k} registers or more")
+    dense, registers = list[Places](), list[Bytes]()
+    owners, coupons = list[Places](), list[Coupons]()
+    for size in np.unique(sizes):
+        places = np.flatnonzero(sizes == size)
+        found = decoded(cells.take(pa.array(places)), int(size))
+        dense.append(places[found.dense])
+        folds = 1 << (int(size) - lg_k)
+        registers.append(found.registers.reshape(len(found.dense), folds, 1 << lg_k).max(axis=1))
+        owners.append(places[found.owners])
+        coupons.append(found.coupons)
+    if not dense:
+        return cells
+    every = np.concatenate(dense)
+    order = np.argsort(every, kind="stable")
+    folded = Decoded(
+        every[order],
+        np.concatenate(registers)[order],
+        np.concatenate(owners),
+        np.concatenate(coupons),
+    )
+    return _merged(folded, np.arange(len(cells)), len(cells), lg_k).combine_chunks()
 
 
 def _merged(found: Decoded, group_of: Places, groups: int, lg_k: int) -> pa.ChunkedArray:

@@ -6,8 +6,8 @@ the time that an answer takes.
 
 Open ``key_book`` first, then ``key_columns`` for what is known of a key. The parts that are
 exchanged by name: ``partition`` (which keys matter), ``pick`` (which of them leave first, with
-``gain`` in a file of its own), ``flush`` (in which order they leave after the close). ``key_past``
-is what earlier panes teach, ``contest`` who picks where two of them differ.
+``gain`` in a file of its own). ``key_past`` is what earlier panes teach, ``contest`` who picks
+where two of them differ.
 
 It may touch what ``outbox`` may, and no room beside it.
 """

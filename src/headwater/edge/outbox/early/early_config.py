@@ -15,7 +15,6 @@ class EarlyConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are put aside. Also keys that are remembered from earlier panes."""
     partition: str = "error"
     pick: str = "gain"
-    flush: str = "error"
     past_weight: float = 0.5
     """Of what was known in the mean with a new pane: the last three or four panes count."""
     past_panes: float = 2.0

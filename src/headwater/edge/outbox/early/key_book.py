@@ -9,7 +9,7 @@ what has become more urgent.
 
     add ──► secondary ──partition──► primary ──pick──► take, while the pane is open
                                                 close ──flush──► take, in the order of errors
-                                                                 end: what is left is withheld
+                                                                 end: later panes learn from it
 
 A pick that predicts is held against ``lru`` in the shadow (``contest``).
 
@@ -23,16 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from headwater.algebra.remainders.error_bound import ErrorForm
-from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.remainders.withholding import Floats, allowed
 from headwater.edge.outbox.early.aside import Aside
 from headwater.edge.outbox.early.contest import YIELDS_TO, picks_of
 from headwater.edge.outbox.early.early_config import EarlyConfig
-from headwater.edge.outbox.early.flush import FLUSHES
 from headwater.edge.outbox.early.key_columns import Hand, KeyColumns, Keys, Slots
 from headwater.edge.outbox.early.key_past import KeyPast
 from headwater.edge.outbox.early.look import Look, Measure, weights_of
@@ -42,17 +39,6 @@ from headwater.errors import ConfigurationError
 
 KEPT_SHARE = 0.875
 """Of the keys that are followed, when the smallest are put aside: not at every new key."""
-
-
-class Withheld(msgspec.Struct, frozen=True):
-    """What was not sent of a pane."""
-
-    remainders: tuple[Remainder, ...]
-    """By column."""
-    keys: Keys
-    """Of those that were followed."""
-    is_aside_sent: bool
-    """All that was put aside must go: every key with something unsent that is not among these."""
 
 
 class KeyBook:
@@ -162,7 +148,8 @@ class KeyBook:
     # A closed one
 
     def close(self, *, ahead_bytes: float = 0.0) -> None:
-        """Nothing more is added. What must go is taken as before, the largest error first."""
+        """Nothing more is added. What must go is taken as before, the largest error first: wherever
+        the flush is cut off, the error is as small as it can be."""
         if len(self._hands) > 1:
             ahead = ahead_bytes / self.row_bytes()
             owed = (self._debt(hand, ahead) for hand in self._hands)
@@ -170,29 +157,18 @@ class KeyBook:
             other = debts[YIELDS_TO[self._config.pick]]
             self._past.contest.score(preferred=debts[self._config.pick], other=other)
         weights = self._final_weights(self._hands[0])
-        self._flush = FLUSHES[self._config.flush](weights, 1.0 if self._bounds_error else 0.0)
+        above = np.flatnonzero(weights > (1.0 if self._bounds_error else 0.0))
+        self._flush = above[np.argsort(-weights[above], kind="stable")]
 
-    def end(self, *, totals_sent: Floats | None = None) -> Withheld:
-        """The flush is over. ``totals_sent`` is what all rows that were sent come to, by column; it
-        is wanted where keys were put aside, since the book does not know of which of them more has
-        left than it has seen."""
+    def end(self) -> None:
+        """The flush is over, and later panes learn from it."""
         assert self._flush is not None, "the pane is not closed"
-        errors = self._hands[0].errors(self.key_count)
-        is_left = errors.max(axis=0, initial=0.0) > 0.0
-        found = Withheld(
-            tuple(
-                self._remainder(n, errors[n], int(is_left.sum()), totals_sent)
-                for n in range(len(self._measures))
-            ),
-            self._columns.keys[: self.key_count][is_left],
-            self._is_aside_sent,
-        )
         self._past.learn(self._columns)
         if self._bounds_error:
             self._learn_due()
         else:
+            errors = self._hands[0].errors(self.key_count)
             self._learn_large(weights_of(errors, self._limits(self._hands[0])))
-        return found
 
     # Entering, and being put aside
 
@@ -337,30 +313,6 @@ class KeyBook:
         place = len(weights) - 1 - int(ahead)
         return float(np.partition(weights, place)[place])
 
-    def _remainder(
-        self, column: int, errors: Floats, count: int, totals_sent: Floats | None
-    ) -> Remainder:
-        hand, rule = self._hands[0], self._measures[column].rule
-        bound, aside = self._measures[column].bound, self._aside
-        is_aside_kept = bool(aside) and not self._is_aside_sent
-        if bound is not None and bound.form is ErrorForm.VALUE:
-            limits = np.abs(self._values(column, hand))
-            errors = weights_of(errors[None, :], [limits])
-        if is_aside_kept and rule.adds:
-            doubtful = self._columns.is_doubtful[: self.key_count]
-            errors = errors + np.where(doubtful, aside.errors[column], 0.0)
-        largest = max(
-            float(errors.max(initial=0.0)), float(aside.errors[column]) if is_aside_kept else 0.0
-        )
-        total = 0.0
-        if rule.adds:
-            assert not aside or totals_sent is not None, "only who sends knows what was sent"
-            unsent = float(hand.unsent[column, : self.key_count].sum())
-            total = (
-                unsent if totals_sent is None else float(self._totals[column] - totals_sent[column])
-            )
-        return Remainder(largest, total, count + (aside.count if is_aside_kept else 0))
-
     def _learn_due(self) -> None:
         """When the keys came first that had to go, had they never been sent."""
         weights = weights_of(self._never_sent(), self._limits(self._hands[0]))
@@ -385,7 +337,7 @@ class KeyBook:
 
 
 def _check(config: EarlyConfig, measures: Sequence[Measure]) -> None:
-    for what, parts in (("partition", PARTITIONS), ("pick", PICKS), ("flush", FLUSHES)):
+    for what, parts in (("partition", PARTITIONS), ("pick", PICKS)):
         name = getattr(config, what)
         if name not in parts:
             raise ConfigurationError(
