@@ -14,17 +14,11 @@ from headwater.plan import durations, timestamps
 from headwater.sql.read.refusal import choices, refusal
 from headwater.sql.read.statements import Option
 
-<<<<<<< HEAD
 NOT_BUILT = {
-    "shed": "sites leave nothing out of what they read: what can't be read in time is read late, "
-    "and revises. Ask for less with `fidelity`, or take fewer cores with `[host]` in agent.toml",
     "mixed": "where sites are at different levels, the stream has those at full fidelity and names "
     "the others; the stream of the coarsest level has all of them, at that level",
     "recover": "a site goes on after a crash where it stopped, and leaves no gap",
 }
-=======
-NOT_BUILT = {"recover": "a site goes on after a crash where it stopped, and leaves no gap"}
->>>>>>> origin/main
 """Options that one may look for, and what happens in their place."""
 
 
