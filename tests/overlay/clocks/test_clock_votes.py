@@ -22,9 +22,14 @@ def votes(*parents: str) -> ClockVotes:
 
 
 def says(
-    offset_s: float, *, now_s: float = 0.0, spread_s: float = 0.02, age_s: float = 1.0
+    offset_s: float,
+    *,
+    now_s: float = 0.0,
+    spread_s: float = 0.02,
+    age_s: float = 1.0,
+    is_confirmed: bool = True,
 ) -> RootClock:
-    return RootClock(offset_s, spread_s, now_s, now_s - age_s)
+    return RootClock(offset_s, spread_s, now_s, now_s - age_s, is_confirmed)
 
 
 def counted(found: ClockVotes, now_s: float = 0.0) -> RootClock:
@@ -73,6 +78,20 @@ def test_three_who_agree_confirm_it_and_two_do_not():
     outvoted = agreed(0.0, "a", "b", "lie")
     outvoted.hear("lie", says(11.0))
     assert not counted(outvoted).is_confirmed
+
+
+def test_what_many_pass_on_and_nobody_confirms_is_confirmed_by_nobody():
+    found = votes()
+    for parent in "abc":
+        found.hear(parent, says(11.0, is_confirmed=False))
+    found.hear("d", says(11.0))
+    clock = counted(found)
+    assert (clock.offset_s, clock.is_confirmed) == (11.0, False)
+    for parent in "ab":
+        found.hear(parent, says(11.0, now_s=1.0))
+    assert counted(found, 1.0).is_confirmed, "each has heard since that it is so"
+    found.hear("b", says(11.0, now_s=2.0, is_confirmed=False))
+    assert not counted(found, 2.0).is_confirmed, "and may hear that it is not"
 
 
 def test_three_of_seven_who_agree_confirm_nothing():

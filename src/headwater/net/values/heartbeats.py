@@ -30,6 +30,7 @@ class WireRootPulse(msgspec.Struct, frozen=True, array_like=True):
     by_host: bool = False
     clock_age_ms: Annotated[int, Meta(ge=0, le=1 << 50)] = 0
     carries: Annotated[int, Meta(ge=0, le=LEVEL_MAX)] = 0
+    is_confirmed: bool = True
 
 
 class WireHeartbeat(msgspec.Struct, frozen=True, array_like=True):
@@ -66,6 +67,7 @@ def wire_beat(beat: Heartbeat) -> WireHeartbeat:
             by_host=pulse.by_host,
             clock_age_ms=round(pulse.clock_age_s * 1e3),
             carries=told_level(pulse.carries),
+            is_confirmed=pulse.is_confirmed,
         )
         for pulse in beat.roots
     )
@@ -95,6 +97,7 @@ def beat_in(wire: WireHeartbeat) -> Heartbeat:
             by_host=pulse.by_host,
             clock_age_s=pulse.clock_age_ms / 1e3,
             carries=rate_of_level(pulse.carries),
+            is_confirmed=pulse.is_confirmed,
         )
         for pulse in wire.roots
     )

@@ -5,10 +5,13 @@ zero. So each neighbour has one vote, its own best sample, and the middle of all
 three or more of whom one lies, the middle lies between two honest ones::
 
     votes   ●      ●●●  ●                                                ●
-            ┊      └─ these agree: confirmed if three or more            └─ set aside, and shown
+            ┊      └─ these agree: confirmed if three are confirmed      └─ set aside, and shown
             └─ set aside
 
-The root itself needs no vote: what it says on its own link is its own word. Votes that the root's
+The root itself needs no vote: what it says on its own link is its own word, and confirmed. Whoever
+else is confirmed has heard so of three that are. So a wrong clock can only be confirmed where three
+lie: those who have few neighbours believe one liar and pass on what it says, and without that rule
+its one lie would come back with many votes. Votes that the root's
 signature contradicts (``clock_proof.py``) do not count. Nor do votes that no word of the root has
 renewed for long: when a root starts anew with another clock, those who remember the former one
 must not outvote those who have heard of it.
@@ -132,7 +135,8 @@ class ClockVotes:
         """The middle of these, or what is known, if that is not to be given up for it."""
         known, middle = self._known, self._middle(votes, now_s)
         near = [vote for _, vote in votes if self._is_near(vote, middle, now_s)]
-        is_confirmed = len(near) >= VOTERS_MIN and 2 * len(near) > len(votes)
+        confirming = sum(vote.is_confirmed for vote in near)
+        is_confirmed = confirming >= VOTERS_MIN and 2 * len(near) > len(votes)
         elected = RootClock(
             middle.offset_s,
             _middle_of([vote.spread_at(now_s) for vote in near]),

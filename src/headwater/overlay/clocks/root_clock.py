@@ -18,7 +18,8 @@ class RootClock(msgspec.Struct, frozen=True):
     told_s: float = float("-inf")
     """When the root last told what agrees with it, on our clock."""
     is_confirmed: bool = False
-    """The root has said it itself, or three neighbours at least agree on it."""
+    """The root has said it itself, or three neighbours at least confirm it. Of a vote: its voter
+    says so of what it goes by."""
     is_ready: bool = False
     """Enough has been heard to place records by it, or been waited for."""
 
@@ -38,4 +39,5 @@ def learned(known: RootClock | None, heard: RootClock) -> RootClock:
     if apart_s > known_spread_s + heard.spread_s + STEP_MIN_S:
         return heard if heard.told_s > known.told_s else known
     best = known if known_spread_s < heard.spread_s else heard
-    return msgspec.structs.replace(best, told_s=max(known.told_s, heard.told_s))
+    told_s = max(known.told_s, heard.told_s)
+    return msgspec.structs.replace(best, told_s=told_s, is_confirmed=heard.is_confirmed)

@@ -67,6 +67,8 @@ class RootPulse(msgspec.Struct, frozen=True, array_like=True):
     the former one would go round among them for ever."""
     carries: float | None = None
     """What the sender's way to the root carries, in bytes a second; None: not known."""
+    is_confirmed: bool = True
+    """The sender has its clock from the root itself, or three confirm it. Agents of 0.3 do not say."""
 
 
 class RootWay(msgspec.Struct, frozen=True, order=True):
@@ -153,6 +155,7 @@ class RootPulses:
                         spread_s=pulse.spread_s + rtt_s / 2,
                         at_s=now_s,
                         told_s=told_s,
+                        is_confirmed=pulse.is_confirmed,
                     ),
                 )
 
@@ -248,6 +251,7 @@ class RootPulses:
             by_host=pulse.by_host,
             clock_age_s=min(max(0.0, now_s - clock.told_s), LOST_S),
             carries=pulse.carries,
+            is_confirmed=clock.is_confirmed,
         )
 
 
