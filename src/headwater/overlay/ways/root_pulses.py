@@ -68,7 +68,8 @@ class RootPulse(msgspec.Struct, frozen=True, array_like=True):
     carries: float | None = None
     """What the sender's way to the root carries, in bytes a second; None: not known."""
     is_confirmed: bool = True
-    """The sender has its clock from the root itself, or three confirm it. Agents of 0.3 do not say."""
+    """The sender has its clock from the root itself, or three confirm it; agents of 0.3 do not
+    say."""
 
 
 class RootWay(msgspec.Struct, frozen=True, order=True):
