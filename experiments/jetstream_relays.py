@@ -2,9 +2,9 @@
 
 16 sites of reddit under one relay, whose link into the root is too narrow. In each window a site
 keeps back by its part of the bound (``withhold``), the relay merges what it has been sent and thins
-it by the other part as the piece leaves (``TimeSpaceList``, ``Thinning``), and what leaves is packed
-as on the wire. Without a share of its own the relay sends all that it has merged, and sites have the
-whole bound.
+it by the other part as the piece leaves (``TimeSpaceList``, ``Thinning``), and what leaves is
+packed as on the wire. Without a share of its own the relay sends all that it has merged, and sites
+have the whole bound.
 
 How far the answer may be off is what it would state, in parts of what was asked.
 """

@@ -11,6 +11,7 @@ from headwater.algebra.coverage import (
     Group,
     SitePart,
 )
+from headwater.algebra.remainders.remainder import Remainder
 from headwater.algebra.route import NEVER, Route, problem_with_route
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.windows.sessions import Sessions
@@ -353,3 +354,15 @@ def test_fragments_of_sessions_that_lie_beyond_their_pane_are_refused():
     assert problem_with_summary(summary, live, roster) is None
     asked = msgspec.structs.replace(live, sessions=Sessions(10, 40, "first", "last"))
     assert "beyond its pane" in str(problem_with_summary(summary, asked, roster))
+
+
+@pytest.mark.parametrize("to", ["a", "root"])
+def test_groups_left_out_where_no_relay_may_are_refused(world, to):
+    """Of one site, and of a query that leaves relays nothing."""
+    told = (Remainder(largest=1.0, total=1.0, keys=1, of=3.0),)
+    sender = "c" if to == "a" else "b"
+    for whole in (1 << 2, 1 << 2 | 1 << 3):
+        coverage = Coverage(whole=whole, thinned=told)
+        summary = Summary(query=world.query, pane=5, coverage=coverage, rows=(1,))
+        assert is_refused(world, sender, to, SummaryMessage(summary))
+    assert world.of("root", Delivered) == []
