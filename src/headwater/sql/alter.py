@@ -65,6 +65,7 @@ NOT_ALTERABLE: Mapping[str, str] = {
     "fidelity": "sites have let go of what it did not want, and windows were final by it",
     "below": "windows that had less were answered by it",
     "keep": "sites have let go of panes by what it said",
+    "shed": "sites have set panes aside, or given them up, by it",
     "sites": "who is expected in an answer is settled when a stream is installed",
 }
 """Options of a stream that stay as they are, and why."""
