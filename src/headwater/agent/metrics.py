@@ -57,6 +57,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     asleep_s: float = 0.0
     awake_share: float = 1.0
     unmerged: int = 0
+    thinned: int = 0
     troubles: Mapping[str, str] = {}
     clock_off_s: float = 0.0
     clock_steps: int = 0
@@ -183,6 +184,7 @@ def snapshot_of(runtime: SiteRuntime) -> Snapshot:
         asleep_s=runtime.node.peer.wake.asleep_s,
         awake_share=runtime.node.peer.wake.share(runtime.now_s()),
         unmerged=runtime.node.peer.counts().get("unmerged", 0),
+        thinned=runtime.node.peer.counts().get("thinned", 0),
         troubles=runtime.troubles(),
         clock_off_s=runtime.node.edge.clock_off_s(),
         clock_steps=runtime.node.clock_steps,
@@ -236,6 +238,11 @@ def _of_the_overlay(snapshot: Snapshot) -> Iterator[Metric]:
         "headwater_summaries_unmerged",
         "Passed on as they came, since this agent was behind",
         value=snapshot.unmerged,
+    )
+    yield CounterMetricFamily(
+        "headwater_summaries_thinned",
+        "Merged ones of which groups were left out before a narrow link",
+        value=snapshot.thinned,
     )
     stages = CounterMetricFamily(
         "headwater_summaries_sent", "By the stage of the routing policy", labels=["stage"]
