@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from pane_kit import RootDesk, make_query, make_roster, state, whole
 
 from headwater.root.said.awaited import awaited_window, newest_expected
@@ -28,6 +29,13 @@ def test_before_its_end_a_window_is_awaited_until_its_deadline() -> None:
         "waiting for the window 00:00:00 to 00:00:10 UTC: it has not ended; "
         "answered at 00:00:20 at the latest"
     )
+
+
+def test_a_window_of_days_is_told_with_its_days() -> None:
+    found = awaited_window(desk().root, now_s=3.0)
+    assert found is not None
+    week = msgspec.structs.replace(found, end_us=7 * 86_400 * 1_000_000)
+    assert "the window 1970-01-01 00:00:00 UTC to 1970-01-08 00:00:00 UTC:" in week.text()
 
 
 def test_after_its_end_those_are_named_who_are_missing() -> None:

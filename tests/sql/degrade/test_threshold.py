@@ -56,6 +56,24 @@ def test_a_column_of_which_nobody_could_say_what_it_lacks_refuses_it(shown: str)
         compiled("degrade = 'threshold(hits, 1 % of total)'", f"count(*) AS hits, {shown}")
 
 
+@pytest.mark.parametrize(
+    ("shown", "is_offered"),
+    [
+        ("sum(size) AS bytes", False),
+        ("approx_count_distinct(ms, 0.02) AS users", False),
+        ("max(ms) AS slowest", False),
+        ("sum(abs(size)) AS bytes, avg(ms) AS mean", True),
+    ],
+)
+def test_a_refusal_offers_what_keeps_groups_back_only_where_all_columns_say_what_they_lack(
+    shown: str, is_offered: bool
+) -> None:
+    with pytest.raises(QueryRefused, match="this stream can have: coarsen") as refused:
+        compiled("degrade = 'coarsen(time, 3 s)'", f"count(*) AS hits, {shown}")
+    assert ("threshold(hits, 1 % of total)" in str(refused.value)) is is_offered
+    assert ("top(100, hits)" in str(refused.value)) is is_offered
+
+
 def test_beside_an_error_it_begins_at_the_bound_of_its_column() -> None:
     query = compiled("error = '0.1 % of total', degrade = 'threshold(hits, 1 % of total)'")
     tolerance = query.tolerates

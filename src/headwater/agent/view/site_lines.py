@@ -109,10 +109,14 @@ def _parents_down(runtime: SiteRuntime) -> set[str]:
 
 
 def _place_text(place: Coordinate | None) -> str:
-    """Position and height in milliseconds, and how far it can be trusted."""
+    """Position and height in milliseconds, and how far it can be trusted.
+
+    >>> _place_text(Coordinate(x=0.2, y=-0.2, z=-1.2, height=3.0, error=0.06))
+    '0,0,-1+3 ±6%'
+    """
     if place is None:
         return ""
-    position = ",".join(f"{value:.0f}" for value in (place.x, place.y, place.z))
+    position = ",".join(f"{value:z.0f}" for value in (place.x, place.y, place.z))
     return f"{position}+{place.height:.0f} ±{place.error:.0%}"
 
 

@@ -87,7 +87,12 @@ class LinkBudgets(msgspec.Struct, frozen=True):
             _require(where, rate, self.least(1), "")
         if self.agent is not None:
             least = self.least(link_count)
-            _require("links.budget", self.agent, least, f" over {link_count} links")
+            _require(
+                "links.budget",
+                self.agent,
+                least,
+                f" over {link_count} link{'s' * (link_count != 1)}",
+            )
 
     def least(self, link_count: int) -> float:
         """What heartbeats take at their longest interval within their share, or a close beside

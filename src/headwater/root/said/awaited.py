@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from headwater.root.root import Root
 
 MISSING_NAMED_MAX = 4
+DAY_US = 86_400 * MICROS
+"""A window so long, which a question about a week has, is not told by times of day."""
 
 
 class AwaitedWindow(msgspec.Struct, frozen=True):
@@ -40,6 +42,8 @@ class AwaitedWindow(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         span = f"{_clock(self.start_us)} to {_clock(self.end_us)} UTC"
+        if self.end_us - self.start_us >= DAY_US:
+            span = f"{_moment(self.start_us)} to {_moment(self.end_us)}"
         if self.counted:
             span = f"{number_text(self.counted, self.start_us)} to {self.end_us}"
         latest = "" if self.due_us is None else f"answered at {_clock(self.due_us)} at the latest"
@@ -106,4 +110,8 @@ def _clock(time_us: int) -> str:
     >>> _clock(9_500_000)
     '00:00:09'
     """
-    return timestamp_text(time_us // MICROS * MICROS).partition(" ")[2].removesuffix(" UTC")
+    return _moment(time_us).partition(" ")[2].removesuffix(" UTC")
+
+
+def _moment(time_us: int) -> str:
+    return timestamp_text(time_us // MICROS * MICROS)

@@ -105,6 +105,12 @@ class Degradable:
         is_added = error is not None and error.meaning is Meaning.ADDED
         return is_added and call is not None and not call.split.hidden and is_sure(call)
 
+    @property
+    def says_what_it_lacks(self) -> bool:
+        """Whether of each column it can be said by how much it is off without a group: what keeps
+        groups back needs that of all of them."""
+        return all(lacks_what_is_known(item, self.group) for item in self.measured())
+
     def left_out(self) -> str:
         """To end a refusal with, where the rows that are shown are chosen."""
         found = " and ".join(self.choices)
@@ -131,11 +137,11 @@ class Degradable:
             yield OperatorKind.COARSEN_TIME, f"coarsen(time, {shown})"
         for name in self.names_of_keys():
             yield OperatorKind.COARSEN_KEY, f"coarsen({name}, …)"
-        for name in self.thresholds():
+        for name in self.thresholds() if self.says_what_it_lacks else ():
             yield OperatorKind.THRESHOLD, f"threshold({name}, 1 % of total)"
         for name in self.names_of_keys():
             yield OperatorKind.SAMPLE, f"sample({name}, 1/16)"
-        for name in self.tops():
+        for name in self.tops() if self.says_what_it_lacks else ():
             yield OperatorKind.TOP, f"top(100, {name})"
         for name in self.sketches():
             yield OperatorKind.SHRINK, f"shrink({name})"
@@ -153,6 +159,16 @@ class Degradable:
         }
         for at, key in enumerate(self.group.keys):
             yield shown.get(at, key.name.lower()), key
+
+
+def lacks_what_is_known(item: Item, group: Grouped) -> bool:
+    """Whether it can be said by how much a column is off without a group: of counts, sums that are
+    never negative, averages and percentiles."""
+    call = call_of(item, group)
+    error = None if call is None else call.aggregate.error
+    if call is None or error is None:
+        return False
+    return error.meaning is Meaning.RECORDS or (error.meaning is Meaning.ADDED and is_sure(call))
 
 
 def _has_call(expression: exp.Expr) -> bool:

@@ -88,7 +88,7 @@ def companions_of(
         asked = levels_text(level_operators(query))
         left = Degradable(split, is_timed=query.numbers is None).offered(but=LEVEL_KINDS)
         raise options.refused(
-            "degrade", f"levels can't be had with {fault}; leave {asked} out{left} beside it"
+            "degrade", f"levels can't be had with {fault}; leave {asked} out{left} in their place"
         )
     shapes = _shapes(query, plan, split)
     if len(shapes) > LEVELS_MAX:

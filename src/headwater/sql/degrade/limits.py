@@ -24,12 +24,11 @@ from headwater.algebra.remainders.tolerance import (
     ToleratedColumn,
     may_thin,
 )
-from headwater.sql.degrade.can_be_had import Degradable
+from headwater.sql.degrade.can_be_had import Degradable, lacks_what_is_known
 from headwater.sql.degrade.degrade_option import Asked, read_degrade
 from headwater.sql.read.error_option import bound_of
 from headwater.sql.read.options import Options
 from headwater.sql.rules.measured_errors import measure_of
-from headwater.sql.rules.never_negative import is_sure
 from headwater.sql.rules.tolerated_columns import call_of, tolerated_columns
 from headwater.sql.tree.items import Item
 from headwater.sql.tree.nodes import Node, Split, the
@@ -176,8 +175,7 @@ def _column(
     call, slot = call_of(item, split.below), slot_of(item.expression)
     error = None if call is None else call.aggregate.error
     meaning = Meaning.LARGEST if error is None else error.meaning
-    is_added = meaning is Meaning.ADDED and call is not None and is_sure(call)
-    if slot is None or not (is_added or meaning is Meaning.RECORDS):
+    if slot is None or not lacks_what_is_known(item, split.below):
         raise _refused(
             options,
             asked,
