@@ -257,6 +257,30 @@ def test_removing_the_query_forgets_what_was_set_aside_for_it(tmp_path: Path) ->
     run(tmp_path, test)
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+def test_what_is_set_aside_while_its_query_is_removed_is_nobodys(
+    tmp_path: Path, is_last: bool
+) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site), site.query(2)
+        for one in (query,) if is_last else (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        edge.through[str(query.id)] = 2
+        site.write("b")
+        await site.until_cut("weblog", 2)
+        await until(lambda: bool(site.feeder.followed["weblog"].shed_plan.skips))
+        site.feeder.inbox.pending("weblog", after_cut=None, bytes_max=100)
+        assert len(site.cube.cuts.names()) == 2
+        site.feeder.withdraw(str(query.id))  # before the event loop has heard of it
+        site.cube.write([Forget(str(query.id))])
+        left = () if is_last else ("weblog",)
+        await until(lambda: site.cube.cuts.names() == left)
+
+    run(tmp_path, test)
+
+
 def test_beyond_its_room_the_oldest_is_given_up_and_people_are_told(tmp_path: Path) -> None:
     async def test(site: Site, edge: Edge) -> None:
         query = sheds(site)

@@ -18,7 +18,7 @@ import msgspec
 import structlog
 
 from headwater.agent.input.input_remarks import InputRemarks
-from headwater.agent.input.life import Followed, Lives
+from headwater.agent.input.life import Followed, Leaving, Lives
 from headwater.agent.input.poll_log import PollLog
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.batches.reading_pace import ReadingPace
@@ -130,15 +130,16 @@ class Asides:
         return is_young and reading not in self._closed
 
     def _set_aside(self, followed: Followed, asides: Mapping[str, Aside]) -> None:
-        """On the event loop."""
-        if not self._lives.is_current(followed):
-            return
+        """On the event loop, where its queries may have been removed since: then it is nobody's."""
+        is_current = self._lives.is_current(followed)
         for reading, aside in asides.items():
-            if reading not in self._made_s:
+            for query in aside.queries if is_current else ():
+                self._take(reading, aside, query, followed)
+            if reading not in self._lives.followed:
+                self._lives.leaving.setdefault(reading, Leaving(None))
+            elif reading not in self._made_s:
                 self._made_s[reading] = self._now_s()
                 log.info("input set aside", site=self._site, reading=reading)
-            for query in aside.queries:
-                self._take(reading, aside, query, followed)
         self._keep_within()
         self._woken()
 
