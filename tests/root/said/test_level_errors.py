@@ -50,12 +50,17 @@ def with_threshold(query: Query, finally_: Finally) -> Query:
 class Desks:
     """A query and its level at one root; site 0 is at the level, site 1 at full fidelity."""
 
-    def __init__(self, finally_: Finally = Finally.EXACT) -> None:
+    def __init__(
+        self, finally_: Finally = Finally.EXACT, *, coarsening: Coarsening | None = None
+    ) -> None:
         full = msgspec.structs.replace(
             with_threshold(FULL, finally_),
             degradation=msgspec.structs.replace(PLAN, follows=finally_ is Finally.EXACT),
         )
         level = with_threshold(level_of(FULL, stays=finally_ is Finally.BOUNDED), finally_)
+        if coarsening is not None:
+            companion = msgspec.structs.replace(level.companion, coarsening=coarsening)
+            level = msgspec.structs.replace(level, companion=companion)
         roster = make_roster(2)
         self.full, self.level = (RootDesk(one, roster, now_s=0.0) for one in (full, level))
         for desk in (self.full, self.level):
@@ -105,6 +110,14 @@ def test_what_finer_panes_of_other_sites_keep_back_is_added() -> None:
     (stated,) = envelope.withheld.columns
     assert (stated.largest, stated.total) == (9.0, 17.0)
     assert stated.share == pytest.approx(9.0 / 300.0)
+
+
+def test_a_group_of_a_coarser_key_may_lack_all_that_finer_panes_keep_back() -> None:
+    """And of a level's own panes what they say themselves, which is of groups of that key."""
+    envelope = Desks(coarsening=COARSER).answered(fine=((kept(2.0, 5.0),), (), ()))
+    (stated,) = envelope.withheld.columns
+    assert (stated.largest, stated.total) == (5.0 + 4.0, 5.0 + 9.0)
+    assert [one.error for one in envelope.degraded] == [None, 5.0, 4.0]
 
 
 def test_it_is_named_who_keeps_back_at_which_level_of_the_threshold() -> None:
