@@ -82,14 +82,19 @@ def test_files_beyond_the_least_limit_are_not_begun(
     told(config, story)
 
 
-def test_what_is_not_read_within_its_seconds_is_withdrawn_whole() -> None:
+@pytest.mark.parametrize(
+    ("config", "limits"), [(AskConfig(seconds_max=0.05), {}), (AskConfig(), {"seconds_max": 0.05})]
+)
+def test_what_is_not_read_within_the_least_limit_is_withdrawn_whole(
+    config: AskConfig, limits: dict[str, Any]
+) -> None:
     async def story(site: Site) -> None:
-        await site.ask("ask_1", seconds_max=0.05)
+        await site.ask("ask_1", **limits)
         await until(lambda: site.told)
         assert "not read within the 0.05 s" in site.told[0].refused
         assert (site.begun, site.withdrawn) == (["ask_1"], ["ask_1"])
 
-    told(AskConfig(), story)
+    told(config, story)
 
 
 def test_no_more_are_read_at_once_than_may_be() -> None:
