@@ -257,6 +257,26 @@ def test_removing_the_query_forgets_what_was_set_aside_for_it(tmp_path: Path) ->
     run(tmp_path, test)
 
 
+def test_for_a_query_that_awaits_its_past_nothing_is_kept_live(tmp_path: Path) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site), site.query(2)
+        for one in (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        edge.through[str(query.id)] = 2
+        site.write("b")
+        await site.until_cut("weblog", 2)
+        followed = site.feeder.followed["weblog"]
+        await until(lambda: bool(followed.shed_plan.skips))
+        followed.awaiting_past = {str(other.id)}
+        assert not site.feeder.inbox.pending("weblog", after_cut=None, bytes_max=100)
+        followed.awaiting_past = set()
+        assert site.cube.cuts.state("weblog").committed_cut == 2
+
+    run(tmp_path, test)
+
+
 @pytest.mark.parametrize("is_last", [True, False])
 def test_what_is_set_aside_while_its_query_is_removed_is_nobodys(
     tmp_path: Path, is_last: bool

@@ -162,3 +162,13 @@ def test_a_stretch_of_which_all_is_lost_already_is_none(user: CubeUser) -> None:
     assert skip(user, 2, readers=(QUERY, OTHER), may_grow=False) == {}
     ((reading, aside),) = skip(user, 3, readers=(QUERY, OTHER), may_grow=False).items()
     assert (texts(user, reading), aside.bytes) == ([2], 10)
+
+
+def test_what_is_lost_of_a_stretch_is_told_after_a_crash_too(user: CubeUser) -> None:
+    find(user, 3)
+    (reading,) = skip(user, 3)
+    user.cube.cuts.quarantine(reading, 1)
+    assert user.cube.cuts.state(reading).report().lost_bytes == 10
+    commit(user, reading, 2)
+    user.reopen()
+    assert user.cube.cuts.state(reading).report().lost_bytes == 10, "no record may know of it"
