@@ -38,6 +38,8 @@ class SetAside(msgspec.Struct, frozen=True):
     bytes: int = 0
     through_cut: int = 0
     """Live cuts up to this one are its, or an earlier one's."""
+    loss_heard: int = 0
+    """The newest loss of it that is known here, by its number in the cube."""
 
 
 class EdgeRecord(SiteFacts, frozen=True):

@@ -252,6 +252,18 @@ def test_lost_bytes_of_it_damage_its_panes_alone() -> None:
     assert record(site).tally.lost_bytes == 10
 
 
+def test_a_loss_that_is_told_again_after_a_restart_is_counted_once() -> None:
+    site = desk()
+    set_aside(site, ONE, 1, 2, now_s=15.0)
+    site.commit({1: [4]}, now_s=50.0, source=ONE, lost_bytes=10, loss_through=3)
+    site.start(now_s=60.0)
+    set_aside(site, ONE, 1, 2, now_s=60.1)
+    site.commit({1: [5]}, now_s=61.0, source=ONE, lost_bytes=10, loss_through=3)
+    assert record(site).tally.lost_bytes == 10
+    site.commit({2: [6]}, now_s=62.0, source=ONE, lost_bytes=5, loss_through=4, ended=True)
+    assert record(site).tally.lost_bytes == 15
+
+
 def test_what_is_given_up_is_counted_in_bytes() -> None:
     site = desk(msgspec.structs.replace(QUERY, shed=Shed.DECLINE))
     site.edge.shedding.hear(ID, SetAside(ONE, 1, 2, 700), now_s=15.0)

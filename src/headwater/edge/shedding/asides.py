@@ -41,7 +41,8 @@ def hear_aside(edge: QueryEdge, told: SetAside, *, read_through: int) -> None:
     first = max(told.first, record.lowest_unclosed(), read_through)
     if known is not None:
         first = min(first, known.first)
-    aside = msgspec.structs.replace(told, first=min(first, told.last))
+    loss_heard = 0 if known is None else known.loss_heard
+    aside = msgspec.structs.replace(told, first=min(first, told.last), loss_heard=loss_heard)
     if state.query.sheds is Shed.DECLINE:
         state.change(News.RECORD, **heard)
         state.add_tally(Tally(lost_bytes=told.bytes))
@@ -62,16 +63,25 @@ def take_aside(
     state.hear(News.WORK)
     if state.record.status == RUNNING:
         state.add_tally(Tally(unparsed=report.skipped_lines, refused=report.refused))
-        first = max(aside.first, state.record.lowest())
-        if report.lost_bytes and first <= aside.last:
-            state.add_tally(Tally(lost_bytes=report.lost_bytes))
-            state.damage(first, aside.last)
+        if not 0 < report.loss_through <= aside.loss_heard:
+            _take_loss(state, aside, report)
         if batch is not None:
             if batch.failed is not None and batch.touched is None:
                 batch = msgspec.structs.replace(batch, touched=(aside.first, aside.last))
             take_batch(edge, batch, now_s=now_s)
     if report.ended:
         _leave(edge, report.source, now_s=now_s)
+
+
+def _take_loss(state: QueryState, aside: SetAside, report: BatchReport) -> None:
+    first = max(aside.first, state.record.lowest())
+    if report.lost_bytes and first <= aside.last:
+        state.add_tally(Tally(lost_bytes=report.lost_bytes))
+        state.damage(first, aside.last)
+    if report.loss_through > aside.loss_heard:
+        knows = msgspec.structs.replace(aside, loss_heard=report.loss_through)
+        left = (knows if one is aside else one for one in state.record.set_aside)
+        state.change(News.RECORD, set_aside=tuple(left))
 
 
 def give_up(edge: QueryEdge, reading: str, *, now_s: float) -> None:
