@@ -95,7 +95,7 @@ def test_that_a_pane_is_closed_is_told_while_its_rows_wait(site: Site) -> None:
 
 
 def test_an_empty_close_leaves_as_ever(site: Site) -> None:
-    site.hear(Pause(0, 9.0), now_s=1.0)
+    site.hear(Pause(0, 20.0), now_s=1.0)
     site.read(through=2)
     assert site.said() == [0, 1, 2]
 

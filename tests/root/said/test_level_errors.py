@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pane_kit import FULL, RootDesk, level_of, make_roster, part, state, whole
+from pane_kit import FULL, RootDesk, level_of, make_query, make_roster, part, state, whole
 
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -185,6 +185,24 @@ def test_a_fine_window_names_the_threshold_where_no_level_stood_for_it() -> None
     (named,) = desks.full.newest(0).envelope.degraded
     assert (named.site, named.operator) == ("s1", "threshold(n, 10 % of total)")
     assert desks.full.newest(1).envelope.degraded == (), "nothing of it is kept back"
+
+
+def test_what_a_site_keeps_back_of_several_panes_of_a_window_adds_up() -> None:
+    sliding = make_query(panes=2, slide=1)
+    plan = Degradation(PLAN.operators[1:], follows=True)
+    query = msgspec.structs.replace(with_threshold(sliding, Finally.EXACT), degradation=plan)
+    desk = RootDesk(query, make_roster(1), now_s=0.0)
+    desk.hear(state(query, 0, of=LIFE, degraded=(Degraded(0, 1, Why.BUDGET),)), now_s=0.0)
+    desk.work(now_s=1.0)
+    for pane, largest in enumerate((4.0, 3.0)):
+        summary = whole(query, pane, 0, [pane], of=LIFE)
+        coverage = msgspec.structs.replace(summary.coverage, withheld=(kept(largest, 9.0),))
+        desk.receive(msgspec.structs.replace(summary, coverage=coverage), now_s=25.0)
+    desk.work(now_s=60.0)
+    envelope = desk.newest(0).envelope
+    (named,) = envelope.degraded
+    assert (named.panes, named.error) == (((0, 1),), 7.0)
+    assert named.error == envelope.withheld.columns[0].largest
 
 
 # As laws
