@@ -3,6 +3,7 @@
 import msgspec
 import pyarrow as pa
 import pytest
+from pane_kit import make_query
 
 from headwater.algebra.coverage import (
     COVERAGE_GROUPS_MAX,
@@ -11,14 +12,17 @@ from headwater.algebra.coverage import (
     Group,
     SitePart,
 )
+from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
+from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
 from headwater.algebra.route import NEVER, Route, problem_with_route
+from headwater.algebra.rows.columns import Partial
 from headwater.algebra.summary import Lane, Summary
 from headwater.algebra.windows.sessions import Sessions
 from headwater.algebra.words.acknowledgement import Acknowledgement
 from headwater.algebra.words.site_state import SiteState
-from headwater.overlay.commands.live_query import LiveQuery
-from headwater.overlay.message_rules import problem_with_summary
+from headwater.overlay.commands.live_query import LiveQuery, ThinnedBy
+from headwater.overlay.message_rules import problem_with_alter, problem_with_summary
 from headwater.overlay.messages import (
     AckMessage,
     AskInstall,
@@ -30,7 +34,9 @@ from headwater.overlay.messages import (
 )
 from headwater.overlay.outputs import Delivered, Transmit
 from headwater.overlay.roster_index import RosterIndex
-from headwater.plan.command import Count, Install, Remove
+from headwater.plan.altered.settings import Settings
+from headwater.plan.altered.settings_book import SettingsBook
+from headwater.plan.command import Alter, Count, Install, Remove
 from headwater.plan.query import QueryId
 from headwater.plan.roster import Roster, Site
 from headwater.plan.tree import Tree
@@ -354,6 +360,48 @@ def test_fragments_of_sessions_that_lie_beyond_their_pane_are_refused():
     assert problem_with_summary(summary, live, roster) is None
     asked = msgspec.structs.replace(live, sessions=Sessions(10, 40, "first", "last"))
     assert "beyond its pane" in str(problem_with_summary(summary, asked, roster))
+
+
+def test_relays_leave_nothing_out_of_what_one_site_has_signed():
+    roster = RosterIndex(Roster(1, tuple(Site(n, f"s{n}") for n in range(3)), home="s0"))
+    tolerance = Tolerance((ToleratedColumn("n", "n", ErrorForm.TOTAL, 0.1),), relays=0.5)
+    thinned_by = ThinnedBy(SettingsBook(Settings(tolerance=tolerance)), ("k",), 5.0)
+    live = LiveQuery(
+        id="q@s0#1",
+        root="s0",
+        is_root=True,
+        tree_sets=(),
+        node_set=0b111,
+        merger=None,
+        thinned_by=thinned_by,
+    )
+    told = (Remainder(largest=1.0, total=1.0, keys=1, of=3.0),)
+    several = Summary(live.id, 5, Coverage(whole=0b110, thinned=told), (1,))
+    assert problem_with_summary(several, live, roster) is None
+    alone = msgspec.structs.replace(several, coverage=Coverage(whole=0b100, thinned=told))
+    assert "one site in it" in str(problem_with_summary(alone, live, roster))
+
+
+@pytest.mark.parametrize("share", [0.25, 0.75, None])
+def test_settings_that_leave_relays_another_part_than_at_the_install_are_refused(share):
+    """Relays and the root go by one part, whatever they have heard of."""
+    roster = RosterIndex(Roster(1, (Site(0, "s0"),), home="s0"))
+    tolerance = Tolerance((ToleratedColumn("n", "n", ErrorForm.TOTAL, 0.1),), relays=0.5)
+    query = make_query()
+    program = msgspec.structs.replace(query.program, partials=(Partial("n", "bigint", "sum"),))
+    query = msgspec.structs.replace(query, program=program, tolerance=tolerance)
+    install = Install(query, (), roster_version=1)
+
+    def problem(relays):
+        altered = msgspec.structs.replace(tolerance, relays=relays)
+        settings = msgspec.structs.replace(Settings.of(query), tolerance=altered)
+        alter = Alter(
+            id=query.id, installer="s0", counter=2, number=1, first_pane=9, settings=settings
+        )
+        return problem_with_alter(alter, install, roster)
+
+    assert problem(0.5) is None
+    assert "left to relays" in str(problem(msgspec.UNSET if share is None else share))
 
 
 @pytest.mark.parametrize("to", ["a", "root"])

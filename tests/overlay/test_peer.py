@@ -5,7 +5,7 @@ import pytest
 
 from headwater.algebra.summary import Lane
 from headwater.overlay.config import OverlayConfig
-from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.link_load import CONTROL_AHEAD_BYTES, LinkLoad
 from headwater.overlay.messages import StatesMessage, SummaryMessage
 from headwater.overlay.outputs import LATER, LIVE, Dial, Hangup, Transmit
 
@@ -350,6 +350,58 @@ def test_a_congested_child_is_owed_only_the_newest_acknowledgement(world):
     world.collect("root")
     world.run(0.1)
     assert [ack.number for ack in world.acks("b")] == [2]
+
+
+def test_a_child_to_which_control_waits_is_owed_only_the_newest_acknowledgement(world):
+    query = world.install()
+    world.run(1.0)
+    peer = world.peers["root"]
+    peer.link_load("b", LinkLoad(3_000, control_bytes=CONTROL_AHEAD_BYTES), now_s=world.now_s)
+    for number in (1, 2):
+        world.acknowledge(query, number=number)
+    world.run(1.0)
+    assert world.acks("b") == []
+    peer.link_load("b", LinkLoad(3_000, control_bytes=0), now_s=world.now_s)
+    world.collect("root")
+    world.run(0.1)
+    assert [ack.number for ack in world.acks("b")] == [2]
+
+
+def test_states_wait_for_control_on_a_slow_link_and_newer_ones_take_their_place(world):
+    query = world.install()
+    world.run(1.0)
+    peer = world.peers["a"]
+    peer.link_load("root", LinkLoad(3_000, control_bytes=CONTROL_AHEAD_BYTES), now_s=world.now_s)
+    for number in (1, 2, 3):
+        world.report("c", query, number=number)
+        world.run(1.0)
+    assert world.states() == []
+    peer.link_load("root", LinkLoad(3_000, control_bytes=0), now_s=world.now_s)
+    world.collect("a")
+    world.run(0.1)
+    assert [state.number for state in world.states()] == [3]
+
+
+def test_data_that_waits_holds_up_no_state(world):
+    query = world.install()
+    world.run(1.0)
+    load = LinkLoad(50_000, control_bytes=CONTROL_AHEAD_BYTES - 1)
+    world.peers["a"].link_load("root", load, now_s=world.now_s)
+    world.report("c", query, number=1)
+    world.run(1.0)
+    assert [state.number for state in world.states()] == [1]
+
+
+def test_a_new_connection_has_no_control_ahead(world):
+    query = world.install()
+    world.run(1.0)
+    peer = world.peers["a"]
+    peer.link_load("root", LinkLoad(3_000, control_bytes=CONTROL_AHEAD_BYTES), now_s=world.now_s)
+    world.sever("a", "root")
+    world.connect("a", "root")
+    world.report("c", query, number=1)
+    world.run(1.0)
+    assert [state.number for state in world.states()] == [1]
 
 
 def test_a_repeated_acknowledgement_ends_where_it_is_known(world):

@@ -57,7 +57,7 @@ from headwater.sim.world.disk import CubeDisk
 from headwater.sim.world.keys import SimulatedSignatures
 from headwater.sim.world.world import World
 
-SEEDS_MAX = 40
+SEEDS_MAX = 60
 """Within so many seeds a mutant must be found; most are found by the first three."""
 LIARS = 5
 """Worlds in which a member lies and all is well; every sweep (``make sim``) has many more."""

@@ -66,6 +66,7 @@ FOUND = {
     4300060: "windows of numbers were sealed, for the checker, by what was there before the query",
     4300167: "a liar's word was taken for another life of a site",
     4300305: "panes were sealed by a clock that had just been set back",
+    546: "states waited for minutes on a link with a small budget, behind older ones of the same",
 }
 """Seeds beyond those above that once failed."""
 

@@ -112,7 +112,9 @@ class QueryEdge:
             state.add_tally(Tally(too_late=rows))
         elif pane >= record.closed_through:
             state.book.open.add(pane, pane)
-        elif pane not in state.unwanted and not state.waits_with_level(pane):
+        elif not (
+            pane in state.unwanted or state.waits_with_level(pane) or is_given_up(state, pane)
+        ):
             state.book.add_late(pane, now_s=now_s)
 
     def advance(

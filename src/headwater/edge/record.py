@@ -36,6 +36,10 @@ class SetAside(msgspec.Struct, frozen=True):
     last: int
     """The panes that it may touch."""
     bytes: int = 0
+    through_cut: int = 0
+    """Live cuts up to this one are its, or an earlier one's."""
+    loss_heard: int = 0
+    """The newest loss of it that is known here, by its number in the cube."""
 
 
 class EdgeRecord(SiteFacts, frozen=True):
@@ -94,6 +98,8 @@ class EdgeRecord(SiteFacts, frozen=True):
     """What was skipped and is still to be read."""
     aside_heard: int = 0
     """The highest number of a stretch that was set aside, and that this record knows of."""
+    aside_cut: int = 0
+    """And how far that reached: one that is over and has grown since is news."""
 
     @property
     def is_running(self) -> bool:

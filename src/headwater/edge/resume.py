@@ -11,6 +11,7 @@ import msgspec
 
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.algebra.sets.interval_set import IntervalSet
+from headwater.algebra.words.site_state import FOREVER
 from headwater.edge.query_edge import QueryEdge
 from headwater.edge.query_state import News, QueryState
 from headwater.edge.record import PaneKept, QueryKept, joined
@@ -39,6 +40,8 @@ def resume(edge: QueryEdge, kept: QueryKept, *, now_s: float) -> None:
     for pane in kept.panes:
         if pane.pane >= record.done_through:
             _resume_pane(edge, pane, now_s=now_s)
+    for number in state.book.deferred.numbers(record.lowest(), FOREVER):
+        state.book.written(number, now_s=now_s)  # of many nothing was read, so that none is kept
     for failed in kept.failures:
         take_batch(edge, failed, now_s=now_s)
     state.doubt_empty(now_s=now_s)

@@ -157,7 +157,9 @@ class Peer:
         self._pauses = PauseRelay(
             here, router=self._router, neighbours=near, held=self._carrier.list
         )
-        self._states = StateRelay(here, router=self._router, bringers=bringers, let_go=let_go)
+        self._states = StateRelay(
+            here, router=self._router, neighbours=near, bringers=bringers, let_go=let_go
+        )
         self._absences = AbsenceRelay(
             here,
             router=self._router,

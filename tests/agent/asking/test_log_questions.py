@@ -31,6 +31,8 @@ class Site:
         self.withdrawn: list[str] = []
         self.told: list[Asked] = []
         self.past: dict[str, str] = {}
+        self.fault: Exception | None = None
+        """Of the disk that its logs are on."""
         cube = SimpleNamespace(
             past_of=self.past.get, asked_rows=SimpleNamespace(is_made=self.read.__contains__)
         )
@@ -40,10 +42,15 @@ class Site:
             asyncio.Semaphore(config.questions_max),
             begin=self._begin,
             withdraw=self.withdrawn.append,
-            listed_bytes=lambda query: LISTED,
+            listed_bytes=self._listed_bytes,
             told=self.told.append,
             note=lambda kind, text: None,
         )
+
+    def _listed_bytes(self, query: Query) -> int:
+        if self.fault is not None:
+            raise self.fault
+        return LISTED
 
     async def _begin(self, query: Query, is_new: bool) -> None:
         self.begun.append(str(query.id))
@@ -82,14 +89,36 @@ def test_files_beyond_the_least_limit_are_not_begun(
     told(config, story)
 
 
-def test_what_is_not_read_within_its_seconds_is_withdrawn_whole() -> None:
+@pytest.mark.parametrize(
+    ("config", "limits"), [(AskConfig(seconds_max=0.05), {}), (AskConfig(), {"seconds_max": 0.05})]
+)
+def test_what_is_not_read_within_the_least_limit_is_withdrawn_whole(
+    config: AskConfig, limits: dict[str, Any]
+) -> None:
     async def story(site: Site) -> None:
-        await site.ask("ask_1", seconds_max=0.05)
+        await site.ask("ask_1", **limits)
         await until(lambda: site.told)
         assert "not read within the 0.05 s" in site.told[0].refused
         assert (site.begun, site.withdrawn) == (["ask_1"], ["ask_1"])
 
-    told(AskConfig(), story)
+    told(config, story)
+
+
+def test_one_that_fails_fails_alone_and_says_so() -> None:
+    """Else whoever asks would wait for this site until the question's end, and not hear why."""
+
+    async def story(site: Site) -> None:
+        site.fault = PermissionError("not allowed")
+        await site.ask("ask_1")
+        await until(lambda: site.told)
+        assert site.told[0].refused == "it failed: PermissionError: not allowed"
+        assert (site.begun, site.withdrawn, site.questions.refused) == ([], ["ask_1"], 1)
+        site.fault = None
+        await site.ask("ask_2")
+        await until(lambda: site.begun)
+        assert site.begun == ["ask_2"]
+
+    told(AskConfig(questions_max=1), story)
 
 
 def test_no_more_are_read_at_once_than_may_be() -> None:

@@ -35,8 +35,8 @@ class Edge:
         return {id_: Skip(through, 5, 6) for id_, through in self.through.items()}
 
 
-def sheds(site: Site, counter: int = 1) -> Query:
-    return msgspec.structs.replace(site.query(counter), shed=Shed.DEFER)
+def sheds(site: Site, counter: int = 1, *, shed: Shed = Shed.DEFER) -> Query:
+    return msgspec.structs.replace(site.query(counter), shed=shed)
 
 
 def remember(site: Site, query: Query, *readings: str, heard: int = 0) -> None:
@@ -45,6 +45,7 @@ def remember(site: Site, query: Query, *readings: str, heard: int = 0) -> None:
         source="weblog",
         set_aside=tuple(SetAside(one, 5, 6) for one in readings),
         aside_heard=heard,
+        aside_cut=heard,
     )
     site.cube.write([Remember(str(query.id), record)])
 
@@ -105,7 +106,7 @@ def test_what_is_skipped_is_not_parsed_live_and_is_read_by_itself_once(tmp_path:
         await known_pace(site, live)
         reading = await skipped(site, edge, query, live, "b", "c")
         assert is_aside(reading)
-        assert edge.heard == [(str(query.id), SetAside(reading, 5, 6, 4))]
+        assert edge.heard == [(str(query.id), SetAside(reading, 5, 6, 4, 2))]
         assert reading not in names(site.feeder.inbox.sources()), "no record says so yet"
         edge.through.clear()
         site.write("d")
@@ -137,6 +138,55 @@ def test_one_query_skips_and_the_other_reads_all(tmp_path: Path) -> None:
         assert inbox.reads(reading, str(query.id), first_cut=2)
         assert not inbox.reads(reading, str(other.id), first_cut=2)
         assert await read_all(site, site.stream(reading)) == ["b"]
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize("shed", [Shed.DEFER, Shed.DECLINE])
+def test_what_is_over_before_another_query_has_read_it_is_not_read_live_again(
+    tmp_path: Path, shed: Shed
+) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site, shed=shed), site.query(2)
+        for one in (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        edge.through[str(query.id)] = 2
+        site.write("b")
+        await site.until_cut("weblog", 2)
+        plan, inbox = site.feeder.followed["weblog"].shed_plan, site.feeder.inbox
+        await until(lambda: bool(plan.skips))
+        assert inbox.pending("weblog", after_cut=None, bytes_max=100), "for the other"
+        await until(lambda: len(site.feeder.followed) == 2)
+        remember(site, query, heard=99)
+        for line in ("c", "d"):
+            last = site.cube.cuts.state("weblog").last_cut
+            site.write(line)
+            await site.until_cut("weblog", last + 1)
+        assert not inbox.reads("weblog", str(query.id), first_cut=2)
+        assert inbox.reads("weblog", str(query.id), first_cut=3)
+        assert await read_all(site, live) == ["a", "b", "c", "d"]
+        await until(lambda: site.cube.cuts.names() == ("weblog",))
+
+    run(tmp_path, test)
+
+
+def test_what_is_over_is_not_added_to(tmp_path: Path) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site), sheds(site, 2, shed=Shed.DECLINE)
+        for one in (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        one = await skipped(site, edge, query, live, "b")
+        assert site.feeder.asides._may_grow(one)
+        edge.through.clear()
+        two = await skipped(site, edge, other, live, "c")
+        assert not site.feeder.asides._may_grow(two)
+        remember(site, query, heard=99)
+        await until(lambda: not site.feeder.asides._may_grow(one))
+        await until(lambda: one not in site.cube.cuts.names())
 
     run(tmp_path, test)
 
@@ -174,13 +224,13 @@ def test_a_restart_tells_the_edge_of_it_first_and_what_is_over_is_forgotten(tmp_
             live = site.stream()
             await known_pace(site, live)
             one = await skipped(site, edge, query, live, "b")
-            remember(site, query, one, heard=1)
+            remember(site, query, one, heard=2)
         edge = Edge()
         async with running(tmp_path, shedding=edge.door) as site:
             site.query(1)
-            remember(site, query, one, heard=1)
+            remember(site, query, one, heard=2)
             await site.feeder.install(query, is_new=False)
-            assert edge.heard == [(str(query.id), SetAside(one, 5, 6, 2))]
+            assert edge.heard == [(str(query.id), SetAside(one, 5, 6, 2, 2))]
             assert await read_all(site, site.stream(one)) == ["b"]
             remember(site, query, heard=99)
         async with running(tmp_path, shedding=Edge().door) as site:
@@ -203,6 +253,50 @@ def test_removing_the_query_forgets_what_was_set_aside_for_it(tmp_path: Path) ->
         site.cube.write([Forget(str(query.id))])
         await until(lambda: site.cube.cuts.names() == ("weblog",))
         assert site.cube.status().spool_bytes <= 2
+
+    run(tmp_path, test)
+
+
+def test_for_a_query_that_awaits_its_past_nothing_is_kept_live(tmp_path: Path) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site), site.query(2)
+        for one in (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        edge.through[str(query.id)] = 2
+        site.write("b")
+        await site.until_cut("weblog", 2)
+        followed = site.feeder.followed["weblog"]
+        await until(lambda: bool(followed.shed_plan.skips))
+        followed.awaiting_past = {str(other.id)}
+        assert not site.feeder.inbox.pending("weblog", after_cut=None, bytes_max=100)
+        followed.awaiting_past = set()
+        assert site.cube.cuts.state("weblog").committed_cut == 2
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize("is_last", [True, False])
+def test_what_is_set_aside_while_its_query_is_removed_is_nobodys(
+    tmp_path: Path, is_last: bool
+) -> None:
+    async def test(site: Site, edge: Edge) -> None:
+        query, other = sheds(site), site.query(2)
+        for one in (query,) if is_last else (query, other):
+            await site.feeder.install(one, is_new=True)
+        live = site.stream()
+        await known_pace(site, live)
+        edge.through[str(query.id)] = 2
+        site.write("b")
+        await site.until_cut("weblog", 2)
+        await until(lambda: bool(site.feeder.followed["weblog"].shed_plan.skips))
+        site.feeder.inbox.pending("weblog", after_cut=None, bytes_max=100)
+        assert len(site.cube.cuts.names()) == 2
+        site.feeder.withdraw(str(query.id))  # before the event loop has heard of it
+        site.cube.write([Forget(str(query.id))])
+        left = () if is_last else ("weblog",)
+        await until(lambda: site.cube.cuts.names() == left)
 
     run(tmp_path, test)
 

@@ -11,7 +11,7 @@ from pane_kit import RootDesk, make_query, make_roster, state, whole
 
 from headwater.agent.runtime import SiteRuntime
 from headwater.agent.view import watched_lines
-from headwater.agent.view.watched_lines import SITES_MAX, of_root, watched_sites
+from headwater.agent.view.watched_lines import SITES_MAX, joined, of_root, watched_sites
 from headwater.agent.view.watched_site import WatchedSite
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.remainder import Remainder
@@ -73,6 +73,29 @@ def test_a_root_says_who_owes_what_ended_long_ago() -> None:
     assert [one.has_news for one in late] == [False, False, True]
 
 
+def test_who_owes_several_panes_is_as_far_behind_as_the_oldest() -> None:
+    root = a_root()
+    for ordinal in (0, 1):
+        root.receive(whole(QUERY, 1, ordinal, [9], of=LIFE), now_s=21.0)
+    end_s = root.root.windows.spec.pane_us / 1e6
+    late = seen(root, now_s=root.root.windows.lag_s + 50 * end_s)
+    assert late[2].stale_s == pytest.approx(49 * end_s)
+
+
+def test_who_is_behind_by_less_than_a_window_and_its_deadline_is_not_told_of() -> None:
+    root = a_root()
+    spec = root.root.windows.spec
+    span_s = spec.pane_us * spec.panes_per_window / 1e6 + QUERY.timing.deadline_s
+    late_from_s = root.root.windows.lag_s + spec.pane_us / 1e6 + span_s
+    for now_s, is_behind in ((late_from_s - 0.1, False), (late_from_s + 0.1, True)):
+        assert seen(root, now_s=now_s)[2].is_behind is is_behind
+
+
+def test_of_a_bound_of_each_value_the_share_of_a_group_is_told() -> None:
+    kept = msgspec.structs.replace(KEPT, share=0.07)
+    assert seen(a_root(kept=kept), now_s=12.0)[1].error.startswith("off by at most 7 %")
+
+
 def test_a_root_says_who_is_at_a_level_and_how_far_it_may_be_off() -> None:
     root = a_root(degraded=True, kept=KEPT)
     first, second, _ = seen(root, now_s=12.0)
@@ -112,6 +135,14 @@ def test_an_agent_says_of_itself_what_it_uses_of_what_it_may_and_what_waits() ->
         "oslo: threshold at level 1, budget; sends all links 56 of 64 kbit/s; "
         "3 panes wait (1.0 MiB), for up to 4 s"
     )
+
+
+def test_an_agent_that_is_back_at_its_full_stream_knows_it_before_its_root() -> None:
+    root = WatchedSite("oslo", "threshold at level 1, capacity", is_degraded=True, stale_s=2.0)
+    found = joined(root, WatchedSite("oslo", "all is sent"))
+    assert (found.level, found.is_degraded, found.stale_s) == ("all is sent", False, 2.0)
+    unsaid = joined(root, WatchedSite("oslo"))
+    assert (unsaid.level, unsaid.is_degraded) == (root.level, True)
 
 
 def test_who_has_nothing_to_say_is_told_of_to_those_who_ask_for_all() -> None:

@@ -96,3 +96,7 @@ def test_a_level_is_not_within_one_that_has_given_up_more() -> None:
     assert not HALVED[0].is_within(HALVED[1])
     assert not HALVED[1].is_within(COARSER)
     assert BOTH[1].is_within(COARSER)
+    small, smaller = (Coarsening(smaller="users", lg_k=lg_k) for lg_k in (10, 8))
+    assert smaller.is_within(small)
+    assert not small.is_within(smaller)
+    assert not Coarsening(smaller="others", lg_k=8).is_within(small)

@@ -35,3 +35,9 @@ def test_sites_that_closed_alike_are_one_group_whatever_else_they_have() -> None
 def test_groups_keep_to_one_close_as_long_as_there_are_few() -> None:
     told = [(f"s{n}", SiteAsOf("pages@hub#1", n)) for n in range(AS_OF_GROUPS_MAX - 1)]
     assert all(len(group.sites) == 1 for group in grouped(told))
+
+
+def test_of_a_group_the_earliest_open_pane_is_told() -> None:
+    told = [(f"s{n}", SiteAsOf("pages@hub#1", 10, open_from_us=30 - n)) for n in range(3)]
+    (group,) = grouped([*told, ("closed", SiteAsOf("pages@hub#1", 10))])
+    assert group.open_from_us == 28

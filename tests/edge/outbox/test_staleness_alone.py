@@ -2,7 +2,7 @@
 
 ::
 
-    pane    |0 ----- 1.25 ----- … ----- 8.75 ----- 10|  disorder 2 s  |  flush  |  answer at 20
+    pane    |0 ----- 1.25 ----- … ----- 8.75 ----- 10|  disorder 1 s  |  flush  |  answer at 20
                      rounds of 1.25 s                                 close
 """
 
@@ -87,9 +87,27 @@ def test_rounds_are_joined_where_one_has_no_room_for_the_smallest_update() -> No
 def test_no_more_leaves_early_than_the_way_carries_in_the_pane() -> None:
     for rate in (2_000.0, 3_000.0, 8_000.0):
         for counts in cuts_of_panes(rate, panes=4):
-            assert sum(counts) * ROW_BYTES <= rate * (PANE_S + 2.0)
+            assert sum(counts) * ROW_BYTES <= rate * (PANE_S + 1.0)
+
+
+@pytest.mark.parametrize(("travel_s", "left_s"), [(None, 9.0), (3.0, 6.0), (9.5, 0.0)])
+def test_of_a_flush_there_is_room_for_what_arrives_before_the_answer(
+    travel_s: float | None, left_s: float
+) -> None:
+    """It begins a second after the pane is over, and the answer comes nine seconds later."""
+    state, rounds = made()
+    assert (state.query.timing.disorder_s, state.settings.newest.deadline_s) == (1.0, 10.0)
+    rounds.cuts(
+        SourceClock(read_through_s=FIRST * PANE_S),
+        now_s=FIRST * PANE_S,
+        has_room=lambda query: True,
+        capacity=lambda query: WayCapacity(3_000.0),
+    )
+    rounds.travel_s = travel_s
+    room_bytes = rounds._flush_room_bytes(FIRST, rounds.plan_at(FIRST))
+    assert room_bytes == pytest.approx(3_000.0 * left_s)
 
 
 def test_an_update_that_could_not_be_through_by_the_close_does_not_begin() -> None:
-    """In ten seconds and the disorder this way carries 60 keys."""
+    """In ten seconds and the disorder this way carries 55 keys."""
     assert not any(cuts_of_panes(500.0, panes=3))

@@ -14,11 +14,12 @@ from headwater.algebra.capacity.way_capacity import WayCapacity
 from headwater.algebra.far_times import NEVER_DUE_S
 from headwater.algebra.remainders.error_bound import ErrorForm
 from headwater.algebra.remainders.share_table import Dealing
-from headwater.algebra.remainders.tolerance import Tolerance, ToleratedColumn
+from headwater.algebra.remainders.tolerance import Finally, Tolerance, ToleratedColumn
 from headwater.algebra.rows.columns import Column, Partial
 from headwater.algebra.words.site_state import flush_level
 from headwater.edge.closing.closing import SourceClock
 from headwater.edge.config import EdgeConfig
+from headwater.edge.outbox.early_plan import EarlyPlan
 from headwater.edge.outbox.early_rounds import EarlyRounds
 from headwater.edge.outputs import MakeEarly, UpdatesMade
 from headwater.edge.query_state import News, QueryState
@@ -46,7 +47,7 @@ def made(
     if dealing is not None:
         tolerance = msgspec.structs.replace(tolerance, dealing=dealing)
     query = msgspec.structs.replace(query, program=program, tolerance=tolerance, rounds=4)
-    config = EdgeConfig(early_keys_min=1, **settings)
+    config = EdgeConfig(**{"early_keys_min": 1, **settings})
     state = QueryState(query, ordinal=0, incarnation=7, config=config)
     state.change(News.NONE, first_pane=100, closed_through=PANE)
     return state, EarlyRounds(state)
@@ -182,6 +183,39 @@ def test_the_root_is_told_how_long_all_of_a_pane_would_take_though_most_of_it_st
     close(state, rounds)
     assert rounds.flush_s == 0.0
     assert state.telling.flush_level == level
+
+
+@pytest.mark.parametrize(("keys_min", "piece_bytes"), [(1, 750), (10, 1_000)])
+def test_a_long_flush_leaves_in_pieces_of_what_the_way_carries_soon_or_of_the_smallest_update(
+    keys_min: int, piece_bytes: int
+) -> None:
+    state, rounds = made(early_keys_min=keys_min)
+    hear(rounds, 40, 50.0)
+    cuts(rounds)
+    close(state, rounds)
+    assert rounds.flush_s > state.config.flush_piece_s
+    assert rounds.piece_bytes == piece_bytes
+    rounds.close()
+    assert rounds.piece_bytes == 0, "nothing was closed just now"
+
+
+def test_of_panes_that_are_closed_together_the_longest_flush_says_how_large_pieces_are() -> None:
+    state, rounds = made()
+    hear(rounds, 40, 50.0)
+    hear(rounds, 1, 50.0, pane=PANE + 1)
+    cuts(rounds)
+    state.change(News.WORK, closed_through=PANE + 2)
+    rounds.close()
+    assert rounds.piece_bytes == 750
+
+
+def test_keys_leave_by_what_relays_leave_to_sites_of_a_bound() -> None:
+    column = ToleratedColumn("n", "n", ErrorForm.TOTAL, 0.02)
+    query = msgspec.structs.replace(
+        made()[0].query, tolerance=Tolerance((column,), Finally.EXACT, relays=0.25)
+    )
+    (measure,) = EarlyPlan.of(query, None, keys_max=100).measures(None)
+    assert measure.bound.size == pytest.approx(0.015)
 
 
 # Settings that change while the stream runs

@@ -158,6 +158,35 @@ def test_with_decline_it_is_given_up_at_once_and_nothing_of_it_is_sent() -> None
     assert record(site).deferred == ()
 
 
+def test_what_grows_after_it_is_over_is_news_and_told_twice_it_is_not() -> None:
+    for shed in Shed.DEFER, Shed.DECLINE:
+        site = desk(msgspec.structs.replace(QUERY, shed=shed))
+        for last, cut in (2, 7), (2, 7), (4, 9), (4, 9):
+            site.edge.shedding.hear(ID, SetAside(ONE, 1, last, 100, cut), now_s=15.0)
+            if shed is Shed.DEFER and cut == 7:
+                read_aside(site, ONE, {}, now_s=15.0)
+        site.commit(now_s=62.0, read_through_s=62.0)
+        if shed is Shed.DEFER:
+            assert record(site).deferred == ((1, 4),)
+            assert [one.through_cut for one in record(site).set_aside] == [9]
+        else:
+            assert site.told[-1].declined == (Declined(1, 4, Reason.SHED),)
+            assert record(site).tally.lost_bytes == 200
+
+
+def test_of_a_query_that_is_suspended_nothing_waits_to_be_read() -> None:
+    site = desk()
+    set_aside(site, ONE, 1, 2, now_s=15.0)
+    site.commit({3: [3]}, now_s=42.0, read_through_s=42.0)
+    assert record(site).deferred == ((1, 2),)
+    site.edge.suspend(ID, "takes too much")
+    site.work(now_s=43.0)
+    assert (record(site).set_aside, record(site).deferred) == ((), ())
+    declined = {(one.first, one.last, one.reason) for one in site.told[-1].declined}
+    assert (1, 2, Reason.SHED) in declined
+    assert any(first <= 5 and last == FOREVER for first, last, _ in declined)
+
+
 def test_what_there_is_no_room_for_is_declined_and_what_was_sent_is_not() -> None:
     site = desk()
     site.commit({0: [1], 1: [2]}, now_s=14.0, high_time_s=12.5)
@@ -179,6 +208,32 @@ def test_beyond_its_retention_it_is_declined_and_forgotten() -> None:
     assert record(site).set_aside == ()
 
 
+def test_its_retention_counts_after_a_restart_too_where_nothing_of_it_was_read() -> None:
+    site = desk(retention_s=100.0)
+    set_aside(site, ONE, 1, 2, now_s=15.0)
+    site.commit({3: [3]}, now_s=42.0, read_through_s=42.0)
+    site.start(now_s=50.0)
+    site.work(now_s=149.0)
+    assert record(site).deferred == ((1, 2),)
+    site.work(now_s=151.0)
+    site.commit(now_s=152.0, read_through_s=152.0)
+    assert (record(site).set_aside, record(site).deferred) == ((), ())
+    assert site.told[-1].declined
+
+
+def test_of_a_pane_that_was_given_up_nothing_leaves_later_either() -> None:
+    site = desk(msgspec.structs.replace(QUERY, shed=Shed.DECLINE))
+    site.commit({0: [1], 1: [2]}, now_s=14.0, high_time_s=12.5)
+    set_aside(site, ONE, 1, 2, now_s=15.0)
+    site.commit({1: [5], 3: [3]}, now_s=42.0, read_through_s=42.0)
+    site.commit({2: [6]}, now_s=44.0, read_through_s=44.0)
+    site.work(now_s=60.0)
+    assert said(site) == {0: (1,), 3: (3,)}
+    site.start(now_s=61.0)
+    site.work(now_s=80.0)
+    assert not {1, 2} & set(said(site))
+
+
 def test_a_batch_that_fails_and_touches_nobody_knows_what_declines_its_panes() -> None:
     site = desk()
     set_aside(site, ONE, 1, 2, now_s=15.0)
@@ -195,6 +250,18 @@ def test_lost_bytes_of_it_damage_its_panes_alone() -> None:
     site.commit({1: [4]}, now_s=50.0, source=ONE, lost_bytes=10, loss_through=3, ended=True)
     assert record(site).damaged == ((1, 2),)
     assert record(site).tally.lost_bytes == 10
+
+
+def test_a_loss_that_is_told_again_after_a_restart_is_counted_once() -> None:
+    site = desk()
+    set_aside(site, ONE, 1, 2, now_s=15.0)
+    site.commit({1: [4]}, now_s=50.0, source=ONE, lost_bytes=10, loss_through=3)
+    site.start(now_s=60.0)
+    set_aside(site, ONE, 1, 2, now_s=60.1)
+    site.commit({1: [5]}, now_s=61.0, source=ONE, lost_bytes=10, loss_through=3)
+    assert record(site).tally.lost_bytes == 10
+    site.commit({2: [6]}, now_s=62.0, source=ONE, lost_bytes=5, loss_through=4, ended=True)
+    assert record(site).tally.lost_bytes == 15
 
 
 def test_what_is_given_up_is_counted_in_bytes() -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.edge.batches.reading_pace import ReadingPace
-from headwater.edge.shedding.choose_skip import Ahead, Found, PaneTimes, Skip, choose_skip
+from headwater.edge.shedding.choose_skip import (
+    Ahead,
+    Found,
+    PaneTimes,
+    Skip,
+    _skip_before,
+    choose_skip,
+)
 from headwater.edge.shedding.pane_estimate import PaneEstimate
 from headwater.sim.shedding.busy_reader import BusyReader
 
@@ -77,6 +84,11 @@ def test_input_is_skipped_up_to_where_the_next_pane_can_not_have_begun() -> None
 def test_the_highest_time_seen_widens_what_may_be_in_it() -> None:
     found = skip(polls(1, 30, byte_count=300_000), pane=0, now_s=30.0, high_s=55.0)
     assert found == Skip(through_cut=29, first=0, last=5)
+
+
+def test_a_record_may_be_ahead_of_when_it_was_found_by_the_disorder() -> None:
+    found = (*polls(1, 18), Found(19, 1, 19.5), Found(20, 1, 29.5))
+    assert _skip_before(TIMES, Ahead(found), 3, first=0, high_s=None) == Skip(19, 0, 2)
 
 
 def test_nothing_is_skipped_before_a_third_of_the_pane_was_read() -> None:

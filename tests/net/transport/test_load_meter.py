@@ -10,7 +10,7 @@ import msgspec
 
 from headwater.algebra.drain_rate import DrainRate
 from headwater.net.transport.load_meter import LoadMeter
-from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.link_load import CONTROL_AHEAD_BYTES, LinkLoad
 from headwater.overlay.links.queue_limit import CHUNK_BYTES, FIRST_BYTES
 
 
@@ -80,6 +80,34 @@ def test_nothing_is_known_of_a_new_link() -> None:
         bench.put(50_000)
         await a_turn()
         assert bench.told == [LinkLoad(50_000, FIRST_BYTES, None)]
+
+    run(test)
+
+
+def test_control_that_begins_to_wait_or_has_left_is_told_however_little_that_is() -> None:
+    """Of a full link nothing else would be told for long, and states would wait for it."""
+
+    async def test() -> None:
+        queued = {"control": 0, "bulk": 2_000_000}
+        told = list[LinkLoad]()
+        meter = LoadMeter(
+            lambda: sum(queued.values()),
+            told.append,
+            queue_s_max=100.0,
+            control_bytes=lambda: queued["control"],
+        )
+        meter.changed(put_bytes=2_000_000)
+        await a_turn()
+        told.clear()
+        queued["control"] = CONTROL_AHEAD_BYTES
+        meter.changed(put_bytes=CONTROL_AHEAD_BYTES)
+        await a_turn()
+        queued["control"] = CONTROL_AHEAD_BYTES - 1
+        meter.changed()
+        await a_turn()
+        meter.changed()
+        await a_turn()
+        assert [one.has_control_ahead for one in told] == [True, False]
 
     run(test)
 

@@ -10,6 +10,7 @@ import pytest
 from headwater.algebra.pane_draw import pane_draw
 from headwater.algebra.words.absence import Absence
 from headwater.algebra.words.site_state import REFUSED, Declined, Reason, SiteState
+from headwater.overlay.carry.let_go import STRETCHES_KEPT
 from headwater.overlay.messages import AbsenceMessage, StatesMessage
 
 TREE = """
@@ -87,6 +88,13 @@ def test_the_newest_word_holds_whatever_comes_later(world: Any) -> None:
     assert not is_held(world, 11)
 
 
+def test_of_many_stretches_the_newest_are_kept(world: Any) -> None:
+    declined = [Declined(2 * n, 2 * n, Reason.FAILED) for n in range(STRETCHES_KEPT + 1)]
+    tell(world, "c", declined=tuple(declined))
+    assert not is_held(world, declined[-1].first)
+    assert is_held(world, declined[0].first)
+
+
 def test_what_is_sent_of_it_all_the_same_gets_through(world: Any) -> None:
     tell(world, "c", declined=(Declined(5, 9, Reason.FAILED),))
     assert not is_held(world, 7)
@@ -130,6 +138,21 @@ def test_a_word_of_absence_lapses(overlay: Any) -> None:
     assert is_held(world, 8)
 
 
+def test_what_a_word_of_absence_has_been_on_its_way_counts(world: Any) -> None:
+    lost = (world.ordinal["c"],)
+    word = Absence(world.query, world.ordinal["a"], clock_s=0.0, lost=lost, age_s=6.0)
+    world.peers["a"]._carrier._let_go.hear_absence(word, now_s=world.now_s)
+    assert is_held(world, 7)
+
+
+def test_a_word_to_another_root_says_nothing_to_this_one(world: Any) -> None:
+    live = world.peers["a"]._router.live
+    live["other"] = msgspec.structs.replace(live[world.query], id="other", root="b")
+    word = Absence("other", world.ordinal["a"], clock_s=0.0, lost=(world.ordinal["c"],))
+    world.peers["a"]._carrier._let_go.hear_absence(word, now_s=world.now_s)
+    assert is_held(world, 7)
+
+
 def test_who_is_heard_since_is_held_for(world: Any) -> None:
     lost = (world.ordinal["c"],)
     word = Absence(world.query, world.ordinal["a"], clock_s=world.now_s, lost=lost)
@@ -161,3 +184,12 @@ def test_of_more_sites_than_are_kept_the_others_are_held_for(
     monkeypatch.setattr("headwater.overlay.carry.let_go.DECLINING_MAX", 0)
     tell(world, "c", declined=(Declined(5, 9, Reason.FAILED),))
     assert is_held(world, 7)
+
+
+def test_of_those_that_are_kept_the_newest_word_holds_where_there_is_no_place_for_others(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.overlay.carry.let_go.DECLINING_MAX", 1)
+    for number, pane in ((1, 7), (2, 11)):
+        tell(world, "c", number=number, declined=(Declined(pane, pane, Reason.FAILED),))
+    assert not is_held(world, 11)

@@ -83,6 +83,12 @@ def test_a_full_one_asks_those_below_it_to_wait_and_nobody_else(world: Any) -> N
     assert "paused" in world.notices("b")
 
 
+def test_a_root_says_it_with_its_acknowledgements_alone(world: Any) -> None:
+    fill(world, 5, 6, 7, 8, at="root")
+    world.run(3.0)
+    assert (heard(world, "a"), world.sent["PausesMessage"]) == ([], 0)
+
+
 def test_it_says_it_with_every_heartbeat_and_at_once_that_it_is_over(world: Any) -> None:
     fill(world, 5, 6, 7)
     world.run(11.0)

@@ -120,6 +120,12 @@ def test_a_threshold_is_for_a_link_that_does_not_keep_up():
     assert left.coverage.thinned
 
 
+def test_each_group_that_is_left_out_is_counted():
+    relay = Relay()
+    relay.insert(0, 1, a=40, b=2, c=4, d=4)
+    assert relay.tray.noted == {"thinned": 1, "thinned groups": 3}
+
+
 def test_what_one_site_has_signed_leaves_as_it_is():
     relay = Relay()
     relay.insert(0, a=90, b=1)

@@ -92,6 +92,9 @@ def test_what_many_pass_on_and_nobody_confirms_is_confirmed_by_nobody():
     assert counted(found, 1.0).is_confirmed, "each has heard since that it is so"
     found.hear("b", says(11.0, now_s=2.0, is_confirmed=False))
     assert not counted(found, 2.0).is_confirmed, "and may hear that it is not"
+    found.hear("b", says(11.0, now_s=3.0))
+    found.hear("b", says(11.0, now_s=4.0, spread_s=0.2, is_confirmed=False))
+    assert not counted(found, 4.0).is_confirmed, "even where it knew the clock better before"
 
 
 def test_three_of_seven_who_agree_confirm_nothing():

@@ -45,6 +45,15 @@ def test_what_came_with_an_install_is_told_to_nobody():
     assert pulse.clock_s == pytest.approx(1_000.0, abs=0.2)
 
 
+def test_what_nobody_confirms_is_told_on_as_that():
+    """Else three who have all heard of one liar alone would confirm its clock to a fourth."""
+    one = peer(1, "other", "root", ways=(RootWay(9.0, (2, ROOT)),))
+    one.hear_clocks("other", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=10.0)
+    assert [pulse.is_confirmed for pulse in one.say(now_s=10.0)] == [False]
+    one.hear_clocks("root", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=10.0)
+    assert [pulse.is_confirmed for pulse in one.say(now_s=11.5)] == [True]
+
+
 def test_of_two_clocks_that_contradict_each_other_the_one_told_later_counts():
     one = peer(1)
     one.hear_clocks("other", [told(1_000.0, age_s=0.0)], rtt_s=RTT_S, now_s=10.0)

@@ -126,3 +126,18 @@ def test_nothing_of_a_level_is_held_back() -> None:
     pausing.came(0, (1, 2, 3))
     assert not pausing.follow()
     assert (pausing.said(), pausing.exempt_through()) == (None, FOREVER)
+
+
+def test_what_is_answered_or_done_with_takes_no_memory() -> None:
+    root = desk()
+    pausing = root.root.books.pausing
+    root.is_slow = False
+    bring(root, 0, now_s=1.0)
+    bring(root, 0, site=0, now_s=1.5)
+    assert pausing.bytes == 0
+    pausing.came(0, (9,))
+    assert pausing.bytes == 0, "a late update of an answered window"
+    bring(root, 3, 4, now_s=2.0)
+    assert pausing.bytes == 2 * ROW
+    pausing.drop_below(4)
+    assert pausing.bytes == ROW

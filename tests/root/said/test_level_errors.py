@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pane_kit import FULL, RootDesk, level_of, make_roster, part, state, whole
+from pane_kit import FULL, RootDesk, level_of, make_query, make_roster, part, state, whole
 
 from headwater.algebra.coverage import Coverage, incarnation_tag
 from headwater.algebra.remainders.error_bound import ErrorForm
@@ -50,12 +50,17 @@ def with_threshold(query: Query, finally_: Finally) -> Query:
 class Desks:
     """A query and its level at one root; site 0 is at the level, site 1 at full fidelity."""
 
-    def __init__(self, finally_: Finally = Finally.EXACT) -> None:
+    def __init__(
+        self, finally_: Finally = Finally.EXACT, *, coarsening: Coarsening | None = None
+    ) -> None:
         full = msgspec.structs.replace(
             with_threshold(FULL, finally_),
             degradation=msgspec.structs.replace(PLAN, follows=finally_ is Finally.EXACT),
         )
         level = with_threshold(level_of(FULL, stays=finally_ is Finally.BOUNDED), finally_)
+        if coarsening is not None:
+            companion = msgspec.structs.replace(level.companion, coarsening=coarsening)
+            level = msgspec.structs.replace(level, companion=companion)
         roster = make_roster(2)
         self.full, self.level = (RootDesk(one, roster, now_s=0.0) for one in (full, level))
         for desk in (self.full, self.level):
@@ -105,6 +110,14 @@ def test_what_finer_panes_of_other_sites_keep_back_is_added() -> None:
     (stated,) = envelope.withheld.columns
     assert (stated.largest, stated.total) == (9.0, 17.0)
     assert stated.share == pytest.approx(9.0 / 300.0)
+
+
+def test_a_group_of_a_coarser_key_may_lack_all_that_finer_panes_keep_back() -> None:
+    """And of a level's own panes what they say themselves, which is of groups of that key."""
+    envelope = Desks(coarsening=COARSER).answered(fine=((kept(2.0, 5.0),), (), ()))
+    (stated,) = envelope.withheld.columns
+    assert (stated.largest, stated.total) == (5.0 + 4.0, 5.0 + 9.0)
+    assert [one.error for one in envelope.degraded] == [None, 5.0, 4.0]
 
 
 def test_it_is_named_who_keeps_back_at_which_level_of_the_threshold() -> None:
@@ -172,6 +185,24 @@ def test_a_fine_window_names_the_threshold_where_no_level_stood_for_it() -> None
     (named,) = desks.full.newest(0).envelope.degraded
     assert (named.site, named.operator) == ("s1", "threshold(n, 10 % of total)")
     assert desks.full.newest(1).envelope.degraded == (), "nothing of it is kept back"
+
+
+def test_what_a_site_keeps_back_of_several_panes_of_a_window_adds_up() -> None:
+    sliding = make_query(panes=2, slide=1)
+    plan = Degradation(PLAN.operators[1:], follows=True)
+    query = msgspec.structs.replace(with_threshold(sliding, Finally.EXACT), degradation=plan)
+    desk = RootDesk(query, make_roster(1), now_s=0.0)
+    desk.hear(state(query, 0, of=LIFE, degraded=(Degraded(0, 1, Why.BUDGET),)), now_s=0.0)
+    desk.work(now_s=1.0)
+    for pane, largest in enumerate((4.0, 3.0)):
+        summary = whole(query, pane, 0, [pane], of=LIFE)
+        coverage = msgspec.structs.replace(summary.coverage, withheld=(kept(largest, 9.0),))
+        desk.receive(msgspec.structs.replace(summary, coverage=coverage), now_s=25.0)
+    desk.work(now_s=60.0)
+    envelope = desk.newest(0).envelope
+    (named,) = envelope.degraded
+    assert (named.panes, named.error) == (((0, 1),), 7.0)
+    assert named.error == envelope.withheld.columns[0].largest
 
 
 # As laws

@@ -144,3 +144,31 @@ def test_lines_that_may_have_been_read_before_are_still_in_doubt(user: CubeUser)
     state = user.cube.cuts.state(reading)
     with user.cube.manifest.lock:
         assert user.cube.cuts.doubtful_bytes(state, through=2) == 20
+
+
+def test_what_is_lost_behind_a_skip_does_not_keep_the_live_reading_waiting(user: CubeUser) -> None:
+    find(user, 3)
+    user.cube.cuts.quarantine(SOURCE, 3)
+    skip(user, 2)
+    state = user.cube.cuts.state(SOURCE)
+    assert (state.committed_cut, state.waiting_bytes) == (3, 0)
+    assert user.cube.cuts.polled(state, started_s=50.0, is_clean=True) is not None
+
+
+def test_a_stretch_of_which_all_is_lost_already_is_none(user: CubeUser) -> None:
+    find(user, 3)
+    user.cube.cuts.quarantine(SOURCE, 2)
+    assert len(skip(user, 1, readers=(QUERY, OTHER))) == 1
+    assert skip(user, 2, readers=(QUERY, OTHER), may_grow=False) == {}
+    ((reading, aside),) = skip(user, 3, readers=(QUERY, OTHER), may_grow=False).items()
+    assert (texts(user, reading), aside.bytes) == ([2], 10)
+
+
+def test_what_is_lost_of_a_stretch_is_told_after_a_crash_too(user: CubeUser) -> None:
+    find(user, 3)
+    (reading,) = skip(user, 3)
+    user.cube.cuts.quarantine(reading, 1)
+    assert user.cube.cuts.state(reading).report().lost_bytes == 10
+    commit(user, reading, 2)
+    user.reopen()
+    assert user.cube.cuts.state(reading).report().lost_bytes == 10, "no record may know of it"

@@ -12,6 +12,8 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import structlog
+
 from headwater.agent.asking.ask_config import AskConfig
 from headwater.agent.asking.cube_answer import OverLimit
 from headwater.edge.record import UNDECIDED
@@ -19,6 +21,8 @@ from headwater.edge.take_asked import Asked
 from headwater.errors import HeadwaterError, StoreBroken
 from headwater.plan.query import Query
 from headwater.store.cube.cube import Cube
+
+log = structlog.get_logger()
 
 LOOK_S = 0.2
 """How often it is looked whether the past is read."""
@@ -88,11 +92,17 @@ class LogQuestions:
         except StoreBroken:  # the loop finds that by itself, and the agent ends
             pass
         except HeadwaterError as error:
-            self.refused += 1
-            self._tasks.pop(question, None)
-            self._withdraw(question)
-            self._note("question refused", f"{question}: {error}")
-            self._told(Asked(question, refused=str(error)[:400]))
+            self._refuse(question, str(error))
+        except Exception as error:  # it fails alone
+            log.exception("question failed", question=question)
+            self._refuse(question, f"it failed: {type(error).__name__}: {error}")
+
+    def _refuse(self, question: str, why: str) -> None:
+        self.refused += 1
+        self._tasks.pop(question, None)
+        self._withdraw(question)
+        self._note("question refused", f"{question}: {why}")
+        self._told(Asked(question, refused=why[:400]))
 
     async def _read(self, query: Query, *, is_new: bool, is_begun: bool) -> None:
         question, ask = str(query.id), query.asked

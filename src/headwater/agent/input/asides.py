@@ -18,14 +18,14 @@ import msgspec
 import structlog
 
 from headwater.agent.input.input_remarks import InputRemarks
-from headwater.agent.input.life import Followed, Lives
+from headwater.agent.input.life import Followed, Leaving, Lives
 from headwater.agent.input.poll_log import PollLog
 from headwater.algebra.far_times import LONG_AGO_S
 from headwater.edge.batches.reading_pace import ReadingPace
 from headwater.edge.record import SetAside
 from headwater.edge.shedding.choose_skip import Ahead, Skip
 from headwater.errors import StoreBroken, StoreError
-from headwater.plan.query import Query
+from headwater.plan.query import Query, Shed
 from headwater.plan.readings import aside_number, is_aside, source_of
 from headwater.store.aside.aside_input import AsideInput
 from headwater.store.cube.cube import Cube
@@ -122,19 +122,24 @@ class Asides:
             log.warning("nothing is set aside", site=self._site, source=source, why=str(error))
 
     def _may_grow(self, reading: str) -> bool:
+        """What is given up at once is over at once, and does not grow."""
         is_young = self._now_s() < self._made_s.get(reading, LONG_AGO_S) + GROWS_FOR_S
+        life = self._lives.followed.get(reading)
+        if life is None or any(one.sheds is Shed.DECLINE for one in life.queries.values()):
+            return False
         return is_young and reading not in self._closed
 
     def _set_aside(self, followed: Followed, asides: Mapping[str, Aside]) -> None:
-        """On the event loop."""
-        if not self._lives.is_current(followed):
-            return
+        """On the event loop, where its queries may have been removed since: then it is nobody's."""
+        is_current = self._lives.is_current(followed)
         for reading, aside in asides.items():
-            if reading not in self._made_s:
+            for query in aside.queries if is_current else ():
+                self._take(reading, aside, query, followed)
+            if reading not in self._lives.followed:
+                self._lives.leaving.setdefault(reading, Leaving(None))
+            elif reading not in self._made_s:
                 self._made_s[reading] = self._now_s()
                 log.info("input set aside", site=self._site, reading=reading)
-            for query in aside.queries:
-                self._take(reading, aside, query, followed)
         self._keep_within()
         self._woken()
 
@@ -161,7 +166,7 @@ class Asides:
             return
         for one in aside.panes:
             if one.query == query_id:
-                told = SetAside(reading, one.first, one.last, aside.bytes)
+                told = SetAside(reading, one.first, one.last, aside.bytes, aside.after_cut)
                 self._shedding.hear(query_id, told)
         life = self._lives.followed.get(reading) or self._added(reading, query, followed)
         life.queries = {**life.queries, query_id: query}
@@ -184,7 +189,7 @@ class Asides:
 
     def _keep_within(self) -> None:
         """The oldest are given up where there is no room for more."""
-        names = [name for name in self._lives.followed if is_aside(name)]
+        names = self._awaited()
         bytes_of = {name: self._cube.cuts.state(name).waiting_bytes for name in names}
         limit = min(self._bytes_max, int(SPOOL_SHARE_MAX * self._cube.cuts.spool.bytes_max))
         left, count = sum(bytes_of.values()), len(names)
@@ -208,7 +213,7 @@ class Asides:
     def reads(self, reading: str, query_id: str) -> bool:
         """Whether the stretch is to be read for this query: as its record says, on the disk."""
         written = self._cube.set_aside_of(query_id)
-        return written is not None and reading in written[1] and reading not in self._closed
+        return written is not None and reading in written[2] and reading not in self._closed
 
     def is_read(self, query_id: str, source: str, *, first_cut: int) -> bool:
         """Whether a query reads live cuts from this one on: those that it has not skipped."""
@@ -229,23 +234,44 @@ class Asides:
     # The end
 
     def end(self) -> None:
-        """Leave those of which it is written that nobody awaits them any more."""
+        """Leave those of which it is written that nobody awaits them any more. One that might be
+        growing at this moment grows no more, and is left the next time, if it has not."""
         for name, life in list(self._lives.followed.items()):
-            if is_aside(name) and not any(self._awaits(one, name) for one in life.queries):
-                self._closed.discard(name)
-                self._made_s.pop(name, None)
-                self._lives.leave(name, life)
+            if not is_aside(name) or self._is_awaited(name, life) or self._is_ahead(name, life):
+                continue
+            if self._made_s.pop(name, None) is not None:
+                self._woken()
+                continue
+            self._closed.discard(name)
+            self._lives.leave(name, life)
+
+    def _is_awaited(self, reading: str, life: Followed) -> bool:
+        return any(self._awaits(one, reading) for one in life.queries)
 
     def _awaits(self, query_id: str, reading: str) -> bool:
-        """A record that does not know of it yet may come to."""
+        """A record that does not know of it yet, or of all of it, may come to."""
         written = self._cube.set_aside_of(query_id)
         if written is None:
             return False
-        heard, readings = written
-        return reading in readings or heard < aside_number(reading)
+        heard, heard_cut, readings = written
+        aside = self._cube.cuts.state(reading).aside
+        has_grown = aside is not None and heard_cut < aside.after_cut
+        return reading in readings or heard < aside_number(reading) or has_grown
+
+    def _is_ahead(self, reading: str, life: Followed) -> bool:
+        """The live reading, for the sake of others, has not come past it: as long as it is there it
+        says whose these cuts are not."""
+        cuts, aside = self._cube.cuts, self._cube.cuts.state(reading).aside
+        source = source_of(reading)
+        if aside is None or not life.queries or source not in cuts.names():
+            return False
+        return cuts.state(source).committed_cut < aside.after_cut
+
+    def _awaited(self) -> list[str]:
+        lives = self._lives.followed.items()
+        return [name for name, life in lives if is_aside(name) and self._is_awaited(name, life)]
 
     @property
     def waiting_bytes(self) -> int:
         """Set aside, and not read."""
-        names = [name for name in self._lives.followed if is_aside(name)]
-        return sum(self._cube.cuts.state(name).waiting_bytes for name in names)
+        return sum(self._cube.cuts.state(name).waiting_bytes for name in self._awaited())

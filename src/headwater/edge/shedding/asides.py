@@ -26,27 +26,32 @@ from headwater.plan.readings import aside_number
 
 def hear_aside(edge: QueryEdge, told: SetAside, *, read_through: int) -> None:
     """A stretch was set aside, or has grown. Told again after a restart: what the record knows of
-    and does not have any more is over. ``read_through``: panes below were read to their end."""
+    and does not have any more is over, unless it has grown. ``read_through``: panes below were read
+    to their end."""
     state, record = edge.state, edge.state.record
     number = aside_number(told.reading)
     known = next((one for one in record.set_aside if one.reading == told.reading), None)
-    if record.status != RUNNING or (known is None and number <= record.aside_heard):
+    is_old = number <= record.aside_heard and told.through_cut <= record.aside_cut
+    if record.status != RUNNING or (known is None and is_old):
         return
+    heard = {
+        "aside_heard": max(number, record.aside_heard),
+        "aside_cut": max(told.through_cut, record.aside_cut),
+    }
     first = max(told.first, record.lowest_unclosed(), read_through)
     if known is not None:
         first = min(first, known.first)
-    aside = SetAside(told.reading, min(first, told.last), told.last, told.bytes)
+    loss_heard = 0 if known is None else known.loss_heard
+    aside = msgspec.structs.replace(told, first=min(first, told.last), loss_heard=loss_heard)
     if state.query.sheds is Shed.DECLINE:
-        state.change(News.RECORD, aside_heard=number)
+        state.change(News.RECORD, **heard)
         state.add_tally(Tally(lost_bytes=told.bytes))
         if first <= told.last:
             _decline(state, first, told.last)
         return
     if aside != known:
         others = tuple(one for one in record.set_aside if one is not known)
-        state.change(
-            News.RECORD, set_aside=(*others, aside), aside_heard=max(number, record.aside_heard)
-        )
+        state.change(News.RECORD, set_aside=(*others, aside), **heard)
 
 
 def take_aside(
@@ -58,16 +63,25 @@ def take_aside(
     state.hear(News.WORK)
     if state.record.status == RUNNING:
         state.add_tally(Tally(unparsed=report.skipped_lines, refused=report.refused))
-        first = max(aside.first, state.record.lowest())
-        if report.lost_bytes and first <= aside.last:
-            state.add_tally(Tally(lost_bytes=report.lost_bytes))
-            state.damage(first, aside.last)
+        if not 0 < report.loss_through <= aside.loss_heard:
+            _take_loss(state, aside, report)
         if batch is not None:
             if batch.failed is not None and batch.touched is None:
                 batch = msgspec.structs.replace(batch, touched=(aside.first, aside.last))
             take_batch(edge, batch, now_s=now_s)
     if report.ended:
         _leave(edge, report.source, now_s=now_s)
+
+
+def _take_loss(state: QueryState, aside: SetAside, report: BatchReport) -> None:
+    first = max(aside.first, state.record.lowest())
+    if report.lost_bytes and first <= aside.last:
+        state.add_tally(Tally(lost_bytes=report.lost_bytes))
+        state.damage(first, aside.last)
+    if report.loss_through > aside.loss_heard:
+        knows = msgspec.structs.replace(aside, loss_heard=report.loss_through)
+        left = (knows if one is aside else one for one in state.record.set_aside)
+        state.change(News.RECORD, set_aside=tuple(left))
 
 
 def give_up(edge: QueryEdge, reading: str, *, now_s: float) -> None:
@@ -83,9 +97,13 @@ def give_up(edge: QueryEdge, reading: str, *, now_s: float) -> None:
 
 def forget_what_is_over(edge: QueryEdge, *, now_s: float) -> None:
     """Stretches of which nothing is owed any more: their panes were declined since, or the root is
-    done with them."""
+    done with them. Of a query that is suspended nothing is read any more, so that all are given
+    up."""
     state = edge.state
     for one in state.record.set_aside:
+        if state.record.status != RUNNING:
+            give_up(edge, one.reading, now_s=now_s)
+            continue
         first = max(one.first, state.record.lowest())
         is_past = first > one.last
         if is_past or next(state.owed_of(first, one.last), None) is None:

@@ -85,6 +85,7 @@ class MemoryLink:
             budget=budget,
             queued_by=lambda: self.queue.queued_by,
             held_bytes=lambda: self.queue.held_bytes(now_s=self._loop.time()),
+            control_bytes=lambda: self.queue.queued_bytes - self.queue.queued_by.total(),
             known=counters.rate,
         )
         self._codec = codec

@@ -95,6 +95,7 @@ class Link:
             queue_s_max=limits.queue_s_max,
             budget=pacer.budgets.of(site),
             queued_by=lambda: sides[1].queue.queued_by,
+            control_bytes=lambda: sides[0].queue.queued_bytes,
             held_bytes=lambda: sides[1].queue.held_bytes(now_s=_now_s()),
             known=counters.rate,
         )

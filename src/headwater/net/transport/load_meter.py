@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from headwater.algebra.capacity.delivery import Delivery
 from headwater.algebra.drain_rate import DrainRate
-from headwater.overlay.links.link_load import LinkLoad
+from headwater.overlay.links.link_load import CONTROL_AHEAD_BYTES, LinkLoad
 from headwater.overlay.links.queue_limit import CHUNK_BYTES, queue_bytes_max
 
 STEPS = 16
@@ -31,15 +31,18 @@ class LoadMeter:
         budget: float | None = None,
         queued_by: Callable[[], Mapping[str, int]] = dict,
         held_bytes: Callable[[], int] = lambda: 0,
+        control_bytes: Callable[[], int] = lambda: 0,
         known: DrainRate | None = None,
     ) -> None:
         """``queued_by``: by query, what waits of each. ``held_bytes``: of what waits, what does so
         for its query's own budget: that tells nothing of the link, and takes no room from others.
+        ``control_bytes``: of what waits, control.
         ``known``: of a former connection to the same neighbour."""
         self._queued_by = queued_by
         self.rate = known or DrainRate()
         self._queued_bytes = queued_bytes
         self._held_bytes = held_bytes
+        self._control_bytes = control_bytes
         self._tell = tell
         self._queue_s_max = queue_s_max
         self.budget = budget
@@ -71,6 +74,8 @@ class LoadMeter:
             self._tell(self._load_now()._replace(delivery=delivery))
 
     def _is_much(self) -> bool:
+        if (self._control_bytes() >= CONTROL_AHEAD_BYTES) != self._told.has_control_ahead:
+            return True
         if not self._free_bytes:
             return self._is_news or self._told.queued_bytes > 0
         step_bytes = max(STEP_BYTES_MIN, (self._told.queued_bytes_max or CHUNK_BYTES) // STEPS)
@@ -99,5 +104,6 @@ class LoadMeter:
             ),
             self.rate.shown_bytes_per_s(now_s=now_s) if has_shown else None,
             dict(self._queued_by()),
+            control_bytes=self._control_bytes(),
         )
         return self._told

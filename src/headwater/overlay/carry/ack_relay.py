@@ -206,8 +206,9 @@ class AckRelay:
         return [*children, *guests]
 
     def _send(self, ack: Acknowledgement, child: str) -> None:
-        """A child that can't take it now is owed it."""
-        if self._neighbours.is_open(child):
+        """A child that can't take it now is owed it. So is one to which it would wait behind other
+        control: by then there is a newer one."""
+        if self._neighbours.is_open(child) and not self._neighbours.has_control_ahead(child):
             self._tray.put(Transmit(child, AckMessage(ack=ack), CONTROL))
         else:
             self._cast.owe(ack.query, child)

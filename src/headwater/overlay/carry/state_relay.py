@@ -13,6 +13,7 @@ from headwater.overlay.carry.let_go import LetGo
 from headwater.overlay.carry.state_batch import StateBatch
 from headwater.overlay.here import Here
 from headwater.overlay.links.link import Link
+from headwater.overlay.links.neighbours import Neighbours
 from headwater.overlay.message_rules import problem_with_state
 from headwater.overlay.messages import StatesMessage
 from headwater.overlay.outputs import CONTROL, StatesDelivered, Transmit
@@ -20,7 +21,16 @@ from headwater.overlay.ways.router import ASTRAY_MAX, Router
 
 
 class StateRelay:
-    def __init__(self, here: Here, *, router: Router, bringers: Bringers, let_go: LetGo) -> None:
+    def __init__(
+        self,
+        here: Here,
+        *,
+        router: Router,
+        neighbours: Neighbours,
+        bringers: Bringers,
+        let_go: LetGo,
+    ) -> None:
+        self._neighbours = neighbours
         self._let_go = let_go
         self.batch = StateBatch(states_max=here.config.states_max)
         self._here = here
@@ -72,7 +82,8 @@ class StateRelay:
             self.flush(now_s=now_s)
 
     def flush(self, *, now_s: float) -> None:
-        """Send what has a way; the rest stays until a way opens."""
+        """Send what has a way; the rest stays until a way opens. So does what would wait behind
+        control on a slow link: here newer states take the place of older ones."""
         self._flush_s = float("inf")
         for query_id, route in sorted(self.batch.routes().items()):
             hop = self._router.next_hop(query_id, route, now_s=now_s)
@@ -81,6 +92,8 @@ class StateRelay:
                 if route.downs >= ASTRAY_MAX:
                     self.batch.take(query_id)  # sites repeat their states until they are greeted
                     self._tray.note("no-way", f"states of {query_id}: gone astray", now_s=now_s)
+                continue
+            if self._neighbours.has_control_ahead(hop.site):
                 continue
             self._router.went(query_id, hop.site)
             for states in self.batch.take(query_id):

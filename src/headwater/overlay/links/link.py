@@ -60,6 +60,8 @@ class Link:
         self._queued_bytes_max = config.link_queue_bytes_max
         self.handed_bytes = 0
         """What we have handed over since then."""
+        self.has_control_ahead = False
+        """States and acknowledgements had better wait here, where newer ones replace them."""
         self._room = SharedRoom(shares or QueryShares(), queue_s_max=config.queue_s_max)
         self.load_is_told = False
         self.has_been_heard = False
@@ -166,6 +168,8 @@ class Link:
         if load.delivery is not None:
             self.capacity.delivered(load.delivery, now_s=now_s)
         was_filled = self.is_congested or self.is_filled or self._room.has_turned_away
+        had_control_ahead = self.has_control_ahead
+        self.has_control_ahead = load.has_control_ahead
         self._room.told(load.queued_by)
         self.queued_bytes = load.queued_bytes
         if load.queued_bytes_max is not None:
@@ -173,11 +177,13 @@ class Link:
             self._queued_bytes_max = min(load.queued_bytes_max, limit_bytes)
         self.handed_bytes = 0
         self.load_is_told = True
-        return was_filled and not self.is_filled
+        has_caught_up = had_control_ahead and not self.has_control_ahead
+        return has_caught_up or (was_filled and not self.is_filled)
 
     def _forget_load(self) -> None:
         self.queued_bytes = 0
         self.handed_bytes = 0
+        self.has_control_ahead = False
         self._room.forget()
 
     def heard(self, *, now_s: float) -> bool:

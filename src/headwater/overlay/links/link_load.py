@@ -8,6 +8,9 @@ from typing import NamedTuple
 from headwater.algebra.capacity.delivery import Delivery
 
 NOT_TOLD: Mapping[str, int] = {}
+CONTROL_AHEAD_BYTES = 1024
+"""While so much control waits on a link, no states and acknowledgements are put behind it: newer
+ones will have taken their place by the time that it has left."""
 
 
 class LinkLoad(NamedTuple):
@@ -20,3 +23,9 @@ class LinkLoad(NamedTuple):
     """By query, what waits of its summaries."""
     delivery: Delivery | None = None
     """TCP's own figures of the bulk connection, where they were just asked for."""
+    control_bytes: int = 0
+    """Of what waits, control and heartbeats."""
+
+    @property
+    def has_control_ahead(self) -> bool:
+        return self.control_bytes >= CONTROL_AHEAD_BYTES

@@ -107,6 +107,11 @@ class Neighbours:
         link = self._links.get(site)
         return link is not None and link.is_open
 
+    def has_control_ahead(self, site: str) -> bool:
+        """What is put on the link now waits behind other control."""
+        link = self._links.get(site)
+        return link is not None and link.has_control_ahead
+
     def way_by(
         self, site: str, root: str, *, now_s: float, is_above: bool = True
     ) -> RootWay | None:

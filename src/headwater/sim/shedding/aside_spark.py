@@ -136,7 +136,7 @@ class AsideSpark:
 
     def _tell_edge(self, reading: str, one: AsideDisk) -> None:
         for query, (first, last) in list(one.panes.items()):
-            self._hear(query, SetAside(reading, first, last))
+            self._hear(query, SetAside(reading, first, last, through_cut=one.end))
 
     # Reading it
 

@@ -344,6 +344,8 @@ class Network:
             )
             bytes_per_s = half.rate.shown_bytes_per_s(now_s=self._queue.now_s)
             load = LinkLoad(queued_bytes, queued_bytes_max, bytes_per_s, by_query)
+            control = sum(self._ends.size_bytes(one) for _, one in half.control)
+            load = load._replace(control_bytes=control)
             self._ends.queued(half.sender, half.receiver, load)
 
     def _release(self, pair: tuple[str, str]) -> None:

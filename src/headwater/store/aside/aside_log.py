@@ -112,12 +112,15 @@ class AsideLog:
         with self._manifest.transaction():
             self._cuts.refuse_forgotten(state)
             for skips, from_cut, through, rows in found:
+                if not rows:
+                    continue  # all of it is lost, as every reader has been told
                 reading, aside = self._one(state, skips, from_cut, through, rows, may_grow)
                 asides[reading] = aside
             through = self._read_by_nobody(state, asides, readers)
             if through > state.committed_cut:
                 self._cuts.step_over(state, through)
-            self._manifest.after_commit(lambda: told(asides))
+            if asides:
+                self._manifest.after_commit(lambda: told(asides))
 
     def _one(
         self,

@@ -173,13 +173,14 @@ class CubeQueries:
         record = self._known.records.get(query)
         return None if record is None else record.past
 
-    def set_aside_of(self, query: str) -> tuple[int, frozenset[str]] | None:
-        """Up to which number its record knows of what was set aside, and what of that is still to
-        be read. None: nothing is written of it."""
+    def set_aside_of(self, query: str) -> tuple[int, int, frozenset[str]] | None:
+        """Up to which number, and which cut, its record knows of what was set aside, and what of
+        that is still to be read. None: nothing is written of it."""
         record = self._known.records.get(query)
         if record is None:
             return None
-        return record.aside_heard, frozenset(one.reading for one in record.set_aside)
+        readings = frozenset(one.reading for one in record.set_aside)
+        return record.aside_heard, record.aside_cut, readings
 
     def takes(self, query: str) -> Callable[[int], bool]:
         """Whether rows of a pane are stored: not below the first, not sealed, not given up.

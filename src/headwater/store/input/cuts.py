@@ -277,9 +277,10 @@ class CutLog:
         self._manifest.after_commit(made)
 
     def step_over(self, state: SourceState, through: int) -> None:
-        """Nobody reads these cuts here: the committed cut moves past them."""
-        self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))
-        self._manifest.after_commit(lambda: state.committed(through))
+        """Nobody reads these cuts here: the committed cut moves past them, and past those behind
+        them that are lost."""
+        moved = self._step_over_lost(state, after=through)
+        self._manifest.after_commit(lambda: state.committed(moved))
 
     def _aside_of(self, source: int, name: str) -> Aside | None:
         """None: nobody knows for whom it is, so nobody reads it, and its panes are declined when
@@ -391,15 +392,15 @@ class CutLog:
                 (state.id, cut),
             )
             number = self._write_loss(state, loss)
-            through = self._step_over_lost(state)
+            through = self._step_over_lost(state, after=state.committed_cut)
             self._manifest.after_commit(lambda: state.lost(number, loss, through))
             self._manifest.after_commit(lambda: self.spool.remove((), bytes_freed=spooled))
 
-    def _step_over_lost(self, state: SourceState) -> int:
+    def _step_over_lost(self, state: SourceState, *, after: int) -> int:
         """Nobody will commit a batch for lost cuts alone: the committed cut moves past them."""
         row = self._manifest.one(
             "SELECT min(cut) FROM cuts WHERE source = ? AND cut > ? AND chunk IS NOT NULL",
-            (state.id, state.committed_cut),
+            (state.id, after),
         )
         through = state.last_cut if row[0] is None else int(row[0]) - 1
         self._manifest.run("UPDATE sources SET committed_cut = ? WHERE id = ?", (through, state.id))

@@ -133,6 +133,14 @@ def test_a_smaller_sketch_is_as_one_that_was_small_from_the_start(
     assert first == second == made
 
 
+def test_sketches_of_several_sizes_keep_their_places_when_they_are_made_smaller() -> None:
+    sizes = (9, 12, 9, 12, 11)
+    found = [coupons(900 + n, seed=n) for n in range(len(sizes))]
+    mixed = [merged([as_spark_writes(one, k)], k) for one, k in zip(found, sizes, strict=True)]
+    wanted = [merged([as_spark_writes(one, 8)], 8) for one in found]
+    assert smaller_cells(pa.array(mixed, pa.binary()), 8).to_pylist() == wanted
+
+
 @pytest.mark.parametrize("small", [10, 4])
 def test_smaller_ones_merge_to_what_the_merged_one_is_when_it_is_made_smaller(small: int) -> None:
     parts = [merged([as_spark_writes(coupons(n, seed=n), 12)], 12) for n in (3, 200, 900, 4000)]
