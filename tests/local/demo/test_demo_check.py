@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pyarrow as pa
 import pytest
 from query_kit import queries_in
+from store_kit import envelope_of, query_of
 
 from headwater.local.demo import demo_check
+from headwater.local.demo.asked_once import AskedOnce
 from headwater.local.demo.demo import _roster, demo_sql
 from headwater.local.demo.demo_check import DemoRecord, _first_difference
 from headwater.local.demo.narrow_link import SITE, STREAMS
@@ -63,3 +66,28 @@ def test_a_stream_is_held_against_the_logs_of_the_sites_that_it_asks(
             asked = ["johannesburg", NARROWED]
         wanted = [logs[site] for site in asked]
         assert sorted(directories) == sorted(wanted), stream
+
+
+@pytest.mark.parametrize(
+    ("exact", "misses", "difference"),
+    [
+        (True, 3, ""),
+        (False, 3, "the answer is not exact"),
+        (True, 4, "row"),
+        (True, None, "answer"),
+    ],
+)
+def test_a_question_is_held_against_all_logs_and_must_be_exact(
+    monkeypatch: pytest.MonkeyPatch, exact: bool, misses: int | None, difference: str
+) -> None:
+    monkeypatch.setattr(demo_check, "paths_below", lambda directories, path: [])
+    monkeypatch.setattr(demo_check, "central_answers", lambda *_: {7: rows(a=3)})
+    record, spark = SimpleNamespace(logs={}), SimpleNamespace(session=None)
+    query = query_of()
+    asked = AskedOnce(query, 1.0)
+    if misses is not None:
+        envelope = msgspec.structs.replace(envelope_of(query, 7), exact=exact)
+        asked = AskedOnce(query, 1.0, envelope, rows(a=misses))
+    found = demo_check._asked_verdict(record, asked, spark)  # type: ignore[arg-type]
+    assert found.is_equal is (difference == "")
+    assert difference in found.difference
