@@ -130,6 +130,8 @@ def _why_lacking(pane: int, record: EdgeRecord, kept_from: int, is_there: bool) 
     for one in record.declined:
         if one.first <= pane <= one.last:
             return one.reason
+    if any(one.first <= pane <= one.last for one in record.set_aside):
+        return Reason.SHED
     if record.first_pane is None or pane < record.first_pane:
         return Reason.NOT_INSTALLED
     if pane >= record.closed_through:

@@ -11,7 +11,7 @@ from tests.kits.store_kit import MERGER, QUERY, counts_of, rows_of
 
 from headwater.algebra.words.site_state import FOREVER, Declined, Reason
 from headwater.edge.outputs import MakeUpdates, Remember
-from headwater.edge.record import FLAWED_RANGES_MAX, EdgeRecord
+from headwater.edge.record import FLAWED_RANGES_MAX, EdgeRecord, SetAside
 from headwater.store.cube.cube import Cube
 from headwater.store.cube.cube_queries import QueryFacts
 from headwater.store.cube.retention import RetentionConfig
@@ -81,6 +81,15 @@ def test_what_the_record_declines_or_doubts_is_said(cube: Cube) -> None:
     assert found.lacking == ((2, 3, Reason.FAILED),)
     assert found.is_damaged(4, 4)
     assert not found.is_damaged(0, 3)
+
+
+def test_panes_whose_input_was_set_aside_are_not_taken_for_empty(cube: Cube) -> None:
+    left_out = (SetAside("live#1", 2, 3), SetAside("live#2", 5, 8))
+    record = EdgeRecord(first_pane=0, closed_through=6, set_aside=left_out)
+    cube.write([Remember(QUERY, record)])
+    found = cube.slices.slice(QUERY, 0, 5)
+    assert found.lacking == ((2, 3, Reason.SHED), (5, 5, Reason.SHED))
+    assert found.why_lacking(4, 4) is None
 
 
 def test_what_the_root_wants_no_more_is_doubted_all_the_same(cube: Cube) -> None:

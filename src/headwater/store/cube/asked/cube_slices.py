@@ -143,6 +143,8 @@ class CubeSlices:
             for one in record.declined
             if one.first <= last and first <= one.last
         ]
+        for one in record.set_aside:
+            lacking += _cut(first, last, one.first, one.last, Reason.SHED)
         lacking += [(pane, pane, Reason.EXPIRED) for pane, is_dropped in there if is_dropped]
         lacking += _cut(first, last, -FOREVER, begin - 1, Reason.NOT_INSTALLED)
         lowest = max(begin, record.closed_through)
