@@ -179,6 +179,7 @@ class Edge:
 
     def set_clock(self, ahead_s: float, *, now_s: float) -> None:
         """The site's wall clock is so far ahead of the steady one from now on."""
+        self.shedding.set_clock(ahead_s, now_s=now_s)
         self._due_s, self._watch.ahead_s = None, ahead_s
         for edge in self._edges.values():
             edge.state.set_clock(ahead_s, now_s=now_s)

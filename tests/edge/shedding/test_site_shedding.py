@@ -87,3 +87,10 @@ def test_panes_that_were_read_to_their_end_are_not_touched_though_none_is_closed
     site.edge.batch_committed(BatchReport("hits", read_through_s=42.0), now_s=42.0)
     site.edge.shedding.hear(ID, SetAside(ONE, 1, 5, through_cut=9), now_s=42.0)
     assert record(site).set_aside == (SetAside(ONE, 4, 5, through_cut=9),)
+
+
+def test_records_may_be_stamped_by_a_clock_that_was_ahead_when_they_were_written() -> None:
+    site = late_site()
+    site.edge.set_clock(25.0, now_s=10.0)
+    site.edge.set_clock(0.0, now_s=15.0)
+    assert skips(site) == {ID: Skip(29, 0, 5)}, "found by 29 s, and 25 s and disorder ahead"

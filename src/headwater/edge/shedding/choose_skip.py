@@ -68,6 +68,8 @@ class PaneTimes(msgspec.Struct, frozen=True):
     """After the end of a window, by which a pane has to be made."""
     ahead_s: float
     """How far the clock that panes go by is ahead of the steady one."""
+    was_ahead_s: float = 0.0
+    """So much more was a clock lately, by which unread records may have been stamped."""
 
     def pane_at(self, steady_s: float) -> int:
         return self.window.pane_at(round((steady_s + self.ahead_s) * MICROS))
@@ -143,7 +145,7 @@ def _skip_before(
     skipped = [one for one in ahead.found if one.found_s <= before_s]
     if not skipped:
         return None
-    last = times.pane_before(skipped[-1].found_s + times.disorder_s)
+    last = times.pane_before(skipped[-1].found_s + times.disorder_s + times.was_ahead_s)
     if high_s is not None:
         last = max(last, times.pane_at(high_s))
     return Skip(skipped[-1].through_cut, first, max(first, last))

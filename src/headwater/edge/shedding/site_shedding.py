@@ -6,8 +6,11 @@ says so before it says anything else of that source (``hear``).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from headwater.algebra.panes import MICROS
 from headwater.algebra.sets.interval_set import IntervalSet
@@ -27,6 +30,10 @@ TRAVEL_S = 1.0
 """What an update is given to arrive in time, before the root has told."""
 DUE_SHARE_MAX = 0.5
 """Of the deadline, that is left to the way at most."""
+CLOCKS_KEPT_MAX = 64
+"""Steps of the wall clock that are remembered."""
+STAMPED_S = 60.0
+"""So long before they are found records may have been stamped, as far as clocks are concerned."""
 
 
 class SiteShedding:
@@ -41,6 +48,22 @@ class SiteShedding:
         self._edges = edges
         self._clocks = clocks
         self._to_change = to_change
+        self._clock_was: deque[tuple[float, float]] = deque(maxlen=CLOCKS_KEPT_MAX)
+        """(until when, in steady time; how far ahead of the steady clock) of the wall clock."""
+
+        self._clock_s: float | None = None
+        """What it is now, whatever panes are closed by."""
+
+    def set_clock(self, ahead_s: float, *, now_s: float) -> None:
+        """The wall clock is so far ahead of the steady one from now on."""
+        if self._clock_s not in (None, ahead_s):
+            self._clock_was.append((now_s, self._clock_s or 0.0))
+        self._clock_s = ahead_s
+
+    def _was_ahead_s(self, ahead_s: float, *, since_s: float) -> float:
+        were = [was_s for until_s, was_s in self._clock_was if until_s >= since_s - STAMPED_S]
+        is_now_s = ahead_s if self._clock_s is None else self._clock_s
+        return max(0.0, max([is_now_s, *were]) - ahead_s)
 
     def skips(
         self, source: str, ahead: Ahead, pace: ReadingPace, *, now_s: float
@@ -69,6 +92,9 @@ class SiteShedding:
         travel_s = TRAVEL_S if edge.early.travel_s is None else edge.early.travel_s
         deadline_s = timing.deadline_s - min(travel_s, DUE_SHARE_MAX * timing.deadline_s)
         times = PaneTimes(state.query.window, timing.disorder_s, deadline_s, ahead_s)
+        if ahead.found:
+            was_ahead_s = self._was_ahead_s(ahead_s, since_s=ahead.found[0].found_s)
+            times = msgspec.structs.replace(times, was_ahead_s=was_ahead_s)
         asides = IntervalSet((one.first, one.last) for one in record.set_aside)
         high_us = clock.high_time_us
 
