@@ -16,7 +16,7 @@ from headwater.algebra.aggregates import FOLDS
 from headwater.algebra.remainders.early_rows import EarlyRows
 from headwater.algebra.remainders.withhold import Allowance
 from headwater.algebra.rows.arrow_rows import ArrowMerger
-from headwater.algebra.rows.columns import folded_columns, visible_keys
+from headwater.algebra.rows.columns import folded_columns
 from headwater.algebra.rows.taken_rows import Take, taker
 from headwater.algebra.rows.types import summary_schema
 from headwater.algebra.windows.last_rows import LastRows
@@ -124,7 +124,7 @@ class QueryBook:
             query.window.panes_per_window,
             settings.part_at(pane),
             is_rehearsed=query.ends,
-            keys=tuple(key.name for key in visible_keys(query.program)),
+            keys=query.group_keys,
             is_growing=not isinstance(query.program.folding, msgspec.UnsetType),
         )
 

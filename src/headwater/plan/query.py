@@ -20,7 +20,7 @@ from headwater.algebra.pane_draw import PaneDraw, pane_draw
 from headwater.algebra.panes import MICROS, WindowSpec
 from headwater.algebra.remainders.tolerance import Finally, Tolerance
 from headwater.algebra.rows.bounded import NOT_BOUNDED, Bounded
-from headwater.algebra.rows.columns import Folding, hidden_keys
+from headwater.algebra.rows.columns import Folding, hidden_keys, visible_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.windows.sequence_grid import NUMBER_MAX, ROW, SequenceGrid, number_text
 from headwater.algebra.windows.sessions import Sessions
@@ -506,6 +506,11 @@ class Query(msgspec.Struct, frozen=True):
             return tuple(column.partial for column in self.tolerates.columns)
         sums = (one for one in self.program.partials if one.merge == "sum")
         return tuple(one.name for one in sums if one.type.partition("(")[0] in NUMBERS)
+
+    @property
+    def group_keys(self) -> tuple[str, ...]:
+        """By which rows are groups of an answer."""
+        return tuple(key.name for key in visible_keys(self.program))
 
     @property
     def place_columns(self) -> tuple[PlaceColumn, ...]:

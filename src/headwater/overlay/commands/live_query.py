@@ -10,7 +10,6 @@ from headwater.algebra.pane_draw import PaneDraw
 from headwater.algebra.panes import MICROS
 from headwater.algebra.remainders.remainder import Remainders
 from headwater.algebra.remainders.tolerance import Threshold, Tolerance
-from headwater.algebra.rows.columns import visible_keys
 from headwater.algebra.rows.places import PlaceColumn
 from headwater.algebra.summary import Merger
 from headwater.algebra.windows.sessions import Sessions
@@ -202,9 +201,8 @@ def _thinned_by(install: Install) -> ThinnedBy | None:
     query, settings = install.query, install.settings
     if query.ends or not any(one.relay_share for one in settings.tolerances):
         return None
-    keys = tuple(key.name for key in visible_keys(query.program))
     pane_s = 0.0 if query.numbers is not None else query.window.pane_us / MICROS
-    return ThinnedBy(settings, keys, pane_s)
+    return ThinnedBy(settings, query.group_keys, pane_s)
 
 
 def _altered_times(install: Install) -> tuple[tuple[int, float], ...]:
