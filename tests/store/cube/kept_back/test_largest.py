@@ -120,7 +120,7 @@ def test_it_answers_both_steps_by_further_updates_and_each_request_once(site: Ed
     ask(site, TopRequest(PANE, 9, 300.0, hashes), number=9)
     assert rows_of(site, 3) == {"/page01": 10, "/page17": 170}
     assert told(site) == (3, 290.0, 27, 9)
-    assert edge_of(site).answers_requests().answered == 2
+    assert edge_of(site).answers_requests().requests.answered == 2
     sent = [(one.updates, one.coverage.withheld[0].asked) for one in site.sends]
     assert sent == [(((2, 2),), 7), (((3, 3),), 9)]
 
@@ -137,7 +137,7 @@ def test_when_all_is_asked_for_nothing_stays(site: EdgeSite) -> None:
     assert book_of(site).updates_of(PANE) > told(site)[0], "what was told of it is over"
     assert not ask(site, TopRequest(PANE, 8, 0.0), number=8)
     assert book_of(site).updates_of(PANE) == 2
-    assert edge_of(site).answers_requests().answered == 1
+    assert edge_of(site).answers_requests().requests.answered == 1
 
 
 def test_a_restart_between_any_two_steps_changes_nothing(site: EdgeSite) -> None:
@@ -167,7 +167,7 @@ def test_a_request_for_a_pane_that_is_gone_is_declined_and_counted(site: EdgeSit
     site.edge.take()
     assert len(ask(site, TopRequest(PANE, 7, 0.0), number=7)) == 1
     assert not ask(site, TopRequest(PANE, 7, 0.0), number=8), "each is said once"
-    assert edge_of(site).answers_requests().declined == 1
+    assert edge_of(site).answers_requests().requests.declined == 1
 
 
 def test_a_request_for_a_pane_that_is_open_or_was_sent_whole_changes_nothing(
@@ -175,7 +175,7 @@ def test_a_request_for_a_pane_that_is_open_or_was_sent_whole_changes_nothing(
 ) -> None:
     assert not ask(site, TopRequest(PANE + 1, 7, 0.0), TopRequest(131, 7, 0.0), number=7)
     assert book_of(site).updates_of(131) == 1
-    assert edge_of(site).answers_requests().answered == 0
+    assert edge_of(site).answers_requests().requests.answered == 0
 
 
 def test_a_pane_is_not_sealed_before_the_root_has_had_time_to_ask(site: EdgeSite) -> None:
