@@ -232,7 +232,7 @@ def answered(stream: Query, question: Query, batches: Sequence[Sequence[Record]]
         CubeSlice("pages@hub#1", first, last, FOREVER, stretches, (), (), 0),
         load=lambda one: loads[one.segment],
         load_anew=lambda *_: None,
-        mergers=(ArrowMerger(question.program), ArrowMerger(stream.program)),
+        merger=ArrowMerger(stream.program),
         compute=lambda sql, rows: table_of(question, sqlite_rows(sql, CUBE, rows)),
         check=lambda: None,
     ).made()
